@@ -1,0 +1,147 @@
+"""Exact matrices: integers over one common denominator.
+
+Every float64 is a rational number, so the parameters of a network are rational and so is everything computed
+from them by sums and products. Keeping one denominator for a whole matrix leaves all the work to FLINT's
+integer matrix product and never takes a greatest common divisor of single entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import fmpq, fmpz, fmpz_mat
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+_MANTISSA_BITS = 53
+
+
+def _integers(values: Floats) -> tuple[list[int], int]:
+    """Return integers n and an exponent e with ``values == n * 2**e``, entry by entry."""
+    mantissas, exponents = np.frexp(values.ravel())
+    whole = np.ldexp(mantissas, _MANTISSA_BITS).astype(np.int64)
+    powers = exponents.astype(np.int64) - _MANTISSA_BITS
+    used = whole != 0
+    lowest = int(powers[used].min()) if used.any() else 0
+    shifts = np.where(used, powers - lowest, 0)
+    return [n << s for n, s in zip(whole.tolist(), shifts.tolist(), strict=True)], lowest
+
+
+@dataclass(frozen=True)
+class ExactMatrix:
+    """A matrix of rationals, ``numerators / denominator``."""
+
+    numerators: fmpz_mat
+    denominator: fmpz
+
+    @classmethod
+    def from_floats(cls, values: Floats) -> ExactMatrix:
+        """The exact value of a float64 matrix (a vector becomes a column)."""
+        table = np.asarray(values, dtype=np.float64)
+        if table.ndim == 1:
+            table = table[:, None]
+        whole, exponent = _integers(table)
+        numerators = fmpz_mat(table.shape[0], table.shape[1], whole)
+        if exponent >= 0:
+            return cls(numerators * (fmpz(1) << exponent), fmpz(1))
+        return cls(numerators, fmpz(1) << -exponent)
+
+    @classmethod
+    def from_fractions(cls, rows: Sequence[Sequence[Fraction]]) -> ExactMatrix:
+        """The matrix with the given rational entries."""
+        denominator = fmpz(1)
+        for row in rows:
+            for entry in row:
+                denominator = denominator.lcm(fmpz(entry.denominator))
+        common = int(denominator)
+        width = len(rows[0]) if rows else 0
+        numerators = [int(e.numerator) * (common // int(e.denominator)) for row in rows for e in row]
+        return cls(fmpz_mat(len(rows), width, numerators), denominator)
+
+    @classmethod
+    def zeros(cls, rows: int, columns: int) -> ExactMatrix:
+        return cls(fmpz_mat(rows, columns), fmpz(1))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.numerators.nrows(), self.numerators.ncols()
+
+    def __matmul__(self, other: ExactMatrix) -> ExactMatrix:
+        return ExactMatrix(self.numerators * other.numerators, self.denominator * other.denominator)
+
+    def __add__(self, other: ExactMatrix) -> ExactMatrix:
+        if self.denominator == other.denominator:
+            return ExactMatrix(self.numerators + other.numerators, self.denominator)
+        common = self.denominator.lcm(other.denominator)
+        left = self.numerators * (common // self.denominator)
+        right = other.numerators * (common // other.denominator)
+        return ExactMatrix(left + right, common)
+
+    def __sub__(self, other: ExactMatrix) -> ExactMatrix:
+        return self + ExactMatrix(-other.numerators, other.denominator)
+
+    def divided_by(self, divisor: int) -> ExactMatrix:
+        return ExactMatrix(self.numerators, self.denominator * divisor)
+
+    def scaled_rows(self, factors: ExactMatrix) -> ExactMatrix:
+        """Multiply row i by ``factors[i, 0]``."""
+        scale = [int(f) for f in factors.numerators.entries()]
+        rows, columns = self.shape
+        entries = self.numerators.entries()
+        scaled = [entries[i * columns + j] * scale[i] for i in range(rows) for j in range(columns)]
+        return ExactMatrix(fmpz_mat(rows, columns, scaled), self.denominator * factors.denominator)
+
+    def rows(self, indices: Sequence[int]) -> ExactMatrix:
+        """The given rows, in order; -1 stands for a row of zeros."""
+        columns = self.shape[1]
+        entries = self.numerators.entries()
+        zero = [fmpz(0)] * columns
+        picked = [e for i in indices for e in (entries[i * columns : (i + 1) * columns] if i >= 0 else zero)]
+        return ExactMatrix(fmpz_mat(len(indices), columns, picked), self.denominator)
+
+    def row(self, index: int) -> list[fmpz]:
+        """The numerators of one row."""
+        columns = self.shape[1]
+        return [self.numerators[index, j] for j in range(columns)]
+
+    def entry(self, row: int, column: int) -> Fraction:
+        return Fraction(int(self.numerators[row, column]), int(self.denominator))
+
+    def to_fractions(self) -> list[list[Fraction]]:
+        rows, columns = self.shape
+        return [[self.entry(i, j) for j in range(columns)] for i in range(rows)]
+
+    def to_floats(self) -> Floats:
+        """Nearest float64 of every entry (correctly rounded; huge values become infinite)."""
+        rows, columns = self.shape
+        denominator = int(self.denominator)
+        flat = [_divide(int(n), denominator) for n in self.numerators.entries()]
+        return np.array(flat, dtype=np.float64).reshape(rows, columns)
+
+
+def _divide(numerator: int, denominator: int) -> float:
+    try:
+        return numerator / denominator
+    except OverflowError:
+        return float("inf") if numerator > 0 else float("-inf")
+
+
+def fraction(value: fmpq) -> Fraction:
+    """A FLINT rational as a standard-library one."""
+    return Fraction(int(value.p), int(value.q))
+
+
+def stack_rows(matrices: Sequence[ExactMatrix]) -> ExactMatrix:
+    """The matrices one above the other."""
+    common = fmpz(1)
+    for matrix in matrices:
+        common = common.lcm(matrix.denominator)
+    entries: list[fmpz] = []
+    count = 0
+    for matrix in matrices:
+        entries.extend((matrix.numerators * (common // matrix.denominator)).entries())
+        count += matrix.shape[0]
+    return ExactMatrix(fmpz_mat(count, matrices[0].shape[1], entries), common)

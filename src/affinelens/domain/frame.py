@@ -1,0 +1,74 @@
+"""A domain in its own coordinates: what engines work on.
+
+A frame maps coordinates t to inputs, ``x = chart @ [t; 1]``, and bounds t by rows ``row @ [t; 1] >= 0``; both are exact. It is always
+bounded and full-dimensional: inputs that the domain fixes are constants of the chart, not coordinates.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import ExactMatrix
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Chart, constraints (with the number each has in the user's domain) and a box that contains the domain."""
+
+    chart: ExactMatrix
+    rows: ExactMatrix
+    constraints: tuple[int, ...]
+    lower: Floats
+    upper: Floats
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates: the domain's dimension."""
+        return self.chart.shape[1] - 1
+
+    @property
+    def inputs(self) -> int:
+        return self.chart.shape[0]
+
+    def to_inputs(self, coordinates: Floats) -> Floats:
+        """Inputs at the given coordinates, one row a point."""
+        chart = self.chart.to_floats()
+        return coordinates @ chart[:, :-1].T + chart[:, -1]
+
+
+class Domain(ABC):
+    """A bounded set of inputs."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> int:
+        """Number of network inputs the domain speaks of."""
+
+    @property
+    @abstractmethod
+    def frame(self) -> Frame:
+        """The domain in its own coordinates."""
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the domain: its inputs that are not fixed."""
+        return self.frame.dim
+
+    @abstractmethod
+    def describe_constraint(self, number: int) -> str:
+        """One of the domain's constraints, in words."""
+
+    @abstractmethod
+    def halfspace(self, number: int) -> tuple[Floats, float]:
+        """One of the domain's constraints as ``w, b`` with ``w @ x + b >= 0``."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """A description from which :func:`affinelens.domain.domain_from_json` rebuilds the domain."""

@@ -1,0 +1,232 @@
+"""Polytopes given by halfspaces, checked exactly: bounded, non-empty and, fixed inputs aside, full-dimensional.
+
+All decisions are taken in rational arithmetic from the numbers given, and an error names the constraints whose combination proves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from flint import fmpq, fmpz, fmpz_mat
+from numpy.typing import ArrayLike, NDArray
+
+from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible, Optimum
+from affinelens.arithmetic.rational import fraction, stack_rows
+from affinelens.domain.frame import Domain, Frame
+from affinelens.errors import AffineLensError
+
+Floats = NDArray[np.float64]
+# Exact bounds on every coordinate are worth 2 d exact programs up to about this dimension.
+_TIGHTEN_UP_TO = 32
+
+
+class Polytope(Domain):
+    """The polytope ``{x : W x + b >= 0}``; inputs that it fixes are taken as constants.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> triangle = al.Polytope([[1, 0], [0, 1], [-1, -1]], [0, 0, 1])
+    >>> triangle.dim
+    2
+    """
+
+    def __init__(self, W: ArrayLike, b: ArrayLike) -> None:  # noqa: N803 (the paper's name)
+        self.weight = _numbers(W, "W")
+        self.offset = _numbers(b, "b")
+        if self.weight.ndim != 2 or 0 in self.weight.shape:
+            raise AffineLensError(f"W must be a matrix with one row a constraint, but has shape {self.weight.shape}")
+        if self.offset.shape != (len(self.weight),):
+            raise AffineLensError(
+                f"b must hold one number a row of W, {len(self.weight)}, but has shape {self.offset.shape}"
+            )
+        self._frame = _analyse(self.weight, self.offset)
+
+    @property
+    def inputs(self) -> int:
+        return int(self.weight.shape[1])
+
+    @property
+    def frame(self) -> Frame:
+        return self._frame
+
+    def describe_constraint(self, number: int) -> str:
+        return f"constraint {number}"
+
+    def halfspace(self, number: int) -> tuple[Floats, float]:
+        return self.weight[number], float(self.offset[number])
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": "polytope", "W": self.weight.tolist(), "b": self.offset.tolist()}
+
+    def __repr__(self) -> str:
+        return f"Polytope({len(self.weight)} constraints on {self.inputs} inputs, dimension {self.dim})"
+
+
+def _numbers(values: ArrayLike, name: str) -> Floats:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise AffineLensError(f"the polytope's {name} must be an array of numbers") from error
+    if not np.isfinite(array).all():
+        raise AffineLensError(f"the polytope's {name} contains NaN or infinity; every entry must be a finite number")
+    return array
+
+
+def _analyse(weight: Floats, offset: Floats) -> Frame:
+    rows = ExactMatrix.from_floats(np.hstack([weight, offset[:, None]]))
+    for i in np.flatnonzero(~weight.any(axis=1)):
+        if offset[i] < 0:
+            raise AffineLensError(f"the polytope is empty: constraint {i} reads 0 x + {offset[i]:g} >= 0, which never holds")
+    kept = np.flatnonzero(weight.any(axis=1)).tolist()
+    rows = rows.rows(kept)
+    box = _bounding_box(rows, kept)
+    slack, proof = _widest(rows, box)
+    if slack < 0:
+        raise AffineLensError(f"the polytope is empty: {_name(kept, proof)} cannot hold together; relax one of them")
+    fixed = {} if slack > 0 else _fixed_inputs(rows, box)
+    return _reduced_frame(rows, kept, box, fixed)
+
+
+def _bounding_box(rows: ExactMatrix, names: Sequence[int]) -> tuple[list[fmpq], list[fmpq]]:
+    """Exact finite bounds of every input, or an error that names an input without one."""
+    count = rows.shape[1] - 1
+    bounds: list[dict[int, fmpq]] = [{}, {}]
+    table = rows.numerators.tolist()
+    for row in table:
+        used = [k for k in range(count) if row[k]]
+        if len(used) == 1:
+            k = used[0]
+            side, bound = (0, max) if row[k] > 0 else (1, min)
+            value = fmpq(-row[-1], row[k])
+            bounds[side][k] = bound(bounds[side].get(k, value), value)
+    missing = [(side, k) for side in (0, 1) for k in range(count) if k not in bounds[side]]
+    if missing:
+        homogeneous = fmpz_mat(len(table), count + 1, [a for row in table for a in (*row[:-1], fmpz(0))])
+        recession = ExactProgram(homogeneous, [fmpq(-1)] * count, [fmpq(1)] * count)
+        for side, k in missing:
+            bounds[side][k] = _implied_bound(recession, table, side, k)
+    return [bounds[0][k] for k in range(count)], [bounds[1][k] for k in range(count)]
+
+
+def _implied_bound(recession: ExactProgram, table: list[list[fmpz]], side: int, k: int) -> fmpq:
+    """A bound on x_k from constraints whose combination gives it; the recession cone proves that there is one."""
+    sign = 1 if side else -1
+    objective = [fmpz(0)] * (len(table[0]) - 1)
+    objective[k] = fmpz(sign)
+    result = recession.maximise(objective)
+    assert isinstance(result, Optimum)  # the zero vector is always feasible
+    if result.value > 0:
+        direction = ", ".join(f"{float(fraction(r)):g}" for r in result.point[:8])
+        word = "above" if side else "below"
+        raise AffineLensError(
+            f"the polytope is unbounded: no combination of its constraints bounds input {k} from {word} (it holds the ray "
+            f"({direction}{', ...' if len(result.point) > 8 else ''})); add a constraint on x[{k}]"
+        )
+    total = sum((y * table[i][-1] for i, y in result.multipliers.items() if i < len(table)), fmpq(0))
+    return total * sign
+
+
+def _widest(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> tuple[fmpq, list[int]]:
+    """The largest t in [-1, 1] with every row >= t times its size (-1 if there is none), and the rows that keep it from being larger."""
+    count = rows.shape[1] - 1
+    entries: list[fmpz] = []
+    for row in rows.numerators.tolist():
+        entries += [*row[:-1], -max(abs(a) for a in row[:-1]), row[-1]]
+    program = ExactProgram(fmpz_mat(rows.shape[0], count + 2, entries), [*box[0], fmpq(-1)], [*box[1], fmpq(1)])
+    result = program.maximise([*[fmpz(0)] * count, fmpz(1)])
+    value = fmpq(-1) if isinstance(result, Infeasible) else result.value
+    return value, _rows_behind(rows, box, result.multipliers)
+
+
+def _rows_behind(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]], multipliers: Iterable[int]) -> list[int]:
+    """Rows named by a proof; a bound of the box is traced back to the row that states it."""
+    count = rows.shape[0]
+    table = rows.numerators.tolist()
+    found: set[int] = set()
+    for index in multipliers:
+        if index < count:
+            found.add(index)
+            continue
+        k, upper = divmod(index - count, 2)
+        if k >= rows.shape[1] - 1:
+            continue
+        for i, row in enumerate(table):
+            alone = all(not a for j, a in enumerate(row[:-1]) if j != k)
+            if alone and row[k] and (row[k] < 0) == bool(upper) and fmpq(-row[-1], row[k]) == box[upper][k]:
+                found.add(i)
+                break
+    return sorted(found)
+
+
+def _fixed_inputs(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> dict[int, fmpq]:
+    """Inputs that take a single value on the (flat) polytope."""
+    low, high = _exact_ranges(rows, box)
+    return {k: value for k, value in enumerate(low) if value == high[k]}
+
+
+def _exact_ranges(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> tuple[list[fmpq], list[fmpq]]:
+    """The exact smallest and largest value of every input."""
+    count = rows.shape[1] - 1
+    program = ExactProgram(rows.numerators, *box)
+    ranges: tuple[list[fmpq], list[fmpq]] = ([], [])
+    for k in range(count):
+        for side, sign in ((0, -1), (1, 1)):
+            objective = [fmpz(0)] * count
+            objective[k] = fmpz(sign)
+            result = program.maximise(objective)
+            assert isinstance(result, Optimum)  # feasibility was established before
+            ranges[side].append(result.value * sign)
+    return ranges
+
+
+def _reduced_frame(
+    rows: ExactMatrix, names: list[int], box: tuple[list[fmpq], list[fmpq]], fixed: dict[int, fmpq]
+) -> Frame:
+    """Substitute fixed inputs, check that the rest is full-dimensional, and build the frame."""
+    inputs = rows.shape[1] - 1
+    free = [k for k in range(inputs) if k not in fixed]
+    if not free:
+        raise AffineLensError("the polytope fixes every input and is a single point; let at least one input vary")
+    chart = [[fmpq(0)] * (len(free) + 1) for _ in range(inputs)]
+    for position, k in enumerate(free):
+        chart[k][position] = fmpq(1)
+    for k, value in fixed.items():
+        chart[k][-1] = value
+    exact_chart = ExactMatrix.from_fractions([[fraction(e) for e in row] for row in chart])
+    homogeneous = ExactMatrix(
+        fmpz_mat(1, len(free) + 1, [fmpz(0)] * len(free) + [exact_chart.denominator]), exact_chart.denominator
+    )
+    reduced = rows @ stack_rows([exact_chart, homogeneous])
+    live = [i for i, row in enumerate(reduced.numerators.tolist()) if any(row[:-1])]
+    reduced = reduced.rows(live)
+    kept = [names[i] for i in live]
+    inner = ([box[0][k] for k in free], [box[1][k] for k in free])
+    slack, proof = _widest(reduced, inner)
+    if slack <= 0:
+        raise AffineLensError(
+            f"the polytope is flat: {_name(kept, proof)} leave it no interior, and it is not parallel to the axes; "
+            f"use coordinates of the flat's own, or relax one of them"
+        )
+    if len(free) <= _TIGHTEN_UP_TO:
+        inner = _exact_ranges(reduced, inner)
+    lower = np.array([_outward(value, down=True) for value in inner[0]])
+    upper = np.array([_outward(value, down=False) for value in inner[1]])
+    return Frame(exact_chart, reduced, tuple(kept), lower, upper)
+
+
+def _outward(value: fmpq, *, down: bool) -> float:
+    exact = fraction(value)
+    nearest = exact.numerator / exact.denominator
+    if nearest == exact:
+        return nearest
+    return float(np.nextafter(nearest, -np.inf if down else np.inf))
+
+
+def _name(names: Sequence[int], rows: Sequence[int]) -> str:
+    numbers = [str(names[i]) for i in rows]
+    if len(numbers) == 1:
+        return f"constraint {numbers[0]}"
+    return f"constraints {', '.join(numbers[:-1])} and {numbers[-1]}"

@@ -1,0 +1,121 @@
+"""HiGHS as an oracle: points and multipliers that others then prove or discard.
+
+Every program is solved from scratch, so that an answer depends on nothing but the program: small ones take less time
+that way than the bookkeeping of a warm start, and results do not depend on the order in which cells are visited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+_INFINITY = highspy.kHighsInf
+_ROWWISE = int(highspy.MatrixFormat.kRowwise)
+_MINIMISE = int(highspy.ObjSense.kMinimize)
+_NEWTON_STEPS = 12
+
+
+@dataclass(frozen=True)
+class Ball:
+    """A ball inside (radius > 0) or the least violated point of (radius <= 0) a set of rows, and their multipliers."""
+
+    point: Floats
+    radius: float
+    multipliers: Floats
+
+
+class Solver:
+    """One HiGHS instance, reused for every program; counts what it solves."""
+
+    def __init__(self) -> None:
+        self._highs = highspy.Highs()
+        self._highs.silent()
+        options: dict[str, bool | int | float | str] = {
+            "presolve": "off",
+            "solver": "simplex",
+            "parallel": "off",
+            "threads": 1,
+            "primal_feasibility_tolerance": 1e-10,
+            "dual_feasibility_tolerance": 1e-10,
+            "random_seed": 0,
+        }
+        for name, value in options.items():
+            self._highs.setOptionValue(name, value)
+        self.solved = 0
+
+    def minimise(self, cost: Floats, normals: Floats, offsets: Floats, low: Floats, high: Floats) -> Ball | None:
+        """A minimiser of ``cost @ w`` over ``normals @ w + offsets >= 0`` in a box; the radius is the least value."""
+        found = self._solve(cost, normals, -offsets, low, high)
+        if found is None:
+            return None
+        point, multipliers = found
+        return Ball(point, float(cost @ point), multipliers)
+
+    def largest_ball(self, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float) -> Ball | None:
+        """Chebyshev centre: the largest t with ``normals @ w + offsets >= t``, for w in a box, in units of ``scale``."""
+        dimension = normals.shape[1]
+        rows = np.empty((len(offsets), dimension + 1))
+        rows[:, :-1] = normals
+        rows[:, -1] = -1.0
+        cost = np.zeros(dimension + 1)
+        cost[-1] = -1.0
+        bound = 4.0 * float(np.abs(np.concatenate([low, high])).sum() + np.abs(offsets).max(initial=0.0)) / scale + 1.0
+        found = self._solve(cost, rows, -offsets / scale, np.append(low / scale, -bound), np.append(high / scale, bound))
+        if found is None:
+            return None
+        point, multipliers = found
+        return Ball(point[:-1] * scale, float(point[-1]) * scale, multipliers)
+
+    def largest_ball_in_box(
+        self, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float
+    ) -> Ball | None:
+        """Chebyshev centre where the box counts too: the ball must fit inside ``low <= w <= high``.
+
+        With the box shrunk by s on all sides, the best margin f(s) of the rows is concave and decreasing, and the radius sought is
+        the s with f(s) = s. Newton's method from s = 0 gets there in a few programs whose box is only bounds on
+        variables, where 2 d extra rows would make each of them slow in hundreds of dimensions.
+        """
+        half = 0.5 * float((high - low).min())
+        if not len(offsets):
+            return Ball(0.5 * (low + high), half, np.zeros(0))
+        shrink = 0.0
+        best: Ball | None = None
+        for _ in range(_NEWTON_STEPS):
+            ball = self.largest_ball(normals, offsets, low + shrink, high - shrink, scale)
+            if ball is None:
+                return best
+            fitting = min(ball.radius, shrink)
+            if best is None or fitting > best.radius:
+                best = Ball(ball.point, fitting, ball.multipliers)
+            if ball.radius <= 0 and shrink == 0:
+                return ball
+            slope = -float(np.abs(ball.multipliers @ normals).sum())
+            following = min((ball.radius - slope * shrink) / (1.0 - slope), half)
+            if abs(following - shrink) <= 1e-9 * half:
+                break
+            shrink = following
+        return best
+
+    def _solve(
+        self, cost: Floats, rows: Floats, lower: Floats, low: Floats, high: Floats
+    ) -> tuple[Floats, Floats] | None:
+        count, variables = rows.shape
+        starts = np.arange(count, dtype=np.int32) * variables
+        columns = np.tile(np.arange(variables, dtype=np.int32), count)
+        no_upper = np.full(count, _INFINITY)
+        self._highs.passModel(
+            variables, count, rows.size, _ROWWISE, _MINIMISE, 0.0,
+            cost, low, high, lower, no_upper, starts, columns, rows.ravel(), np.zeros(variables, dtype=np.int32),
+        )  # fmt: skip
+        self._highs.run()
+        self.solved += 1
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        solution = self._highs.getSolution()
+        point = np.array(solution.col_value)
+        multipliers = np.maximum(np.array(solution.row_dual), 0.0) if count else np.zeros(0)
+        return point, multipliers

@@ -1,0 +1,80 @@
+"""Model in, canonical network out: the one entrance for every kind of model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from affinelens.errors import AffineLensError
+from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
+from affinelens.network.canonical import AffineSum, Network, Stage
+from affinelens.network.from_arrays import (
+    network_from_layers,
+    network_from_npz,
+    network_from_safetensors,
+    network_from_state_dict,
+)
+
+__all__ = ["Activation", "AffineSum", "MaxGroups", "Network", "PiecewiseLinear", "Stage", "network"]
+
+_ACCEPTED = "a torch.nn.Module, a path to an .onnx, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
+
+
+def network(model: Any, *, input_shape: Sequence[int] | None = None) -> Network:
+    """Compile a model into the canonical network whose regions are enumerated.
+
+    Parameters
+    ----------
+    model
+        A ``torch.nn.Module``, a path to an ``.onnx``, ``.npz``, ``.safetensors`` or ``.pt`` (state dictionary) file, a list of
+        ``(W, b)`` pairs with ReLU between them, or a :class:`Network`, which is returned as it is.
+    input_shape
+        Shape of one input without the batch axis; needed only for torch modules whose first layer does not tell.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> net = al.network([([[1.0], [-1.0]], [0.0, 0.5]), ([[1.0, 1.0]], [0.0])])
+    >>> net
+    Network(1-2-1, 2 units in 1 stages)
+    >>> net([2.0])
+    array([2.])
+    """
+    if isinstance(model, Network):
+        return model
+    if isinstance(model, str | Path):
+        return _from_file(Path(model))
+    if _is_torch_module(model):
+        from affinelens.network.from_torch import network_from_module
+
+        return network_from_module(model, input_shape)
+    if isinstance(model, Sequence):
+        return network_from_layers(model)
+    raise AffineLensError(f"cannot read a network from {type(model).__name__}; give {_ACCEPTED}")
+
+
+def _from_file(path: Path) -> Network:
+    if not path.exists():
+        raise AffineLensError(f"{path}: no such file; give {_ACCEPTED}")
+    if not path.is_file():
+        raise AffineLensError(f"{path}: not a file; give {_ACCEPTED}")
+    suffix = path.suffix.lower()
+    if suffix == ".onnx":
+        from affinelens.network.from_onnx import network_from_onnx
+
+        return network_from_onnx(path)
+    readers = {
+        ".npz": network_from_npz,
+        ".safetensors": network_from_safetensors,
+        ".pt": network_from_state_dict,
+        ".pth": network_from_state_dict,
+    }
+    if suffix not in readers:
+        raise AffineLensError(f"{path}: files ending in {suffix or 'nothing'!r} are not read; give {_ACCEPTED}")
+    return readers[suffix](path)
+
+
+def _is_torch_module(model: Any) -> bool:
+    """Whether the object's class descends from torch.nn.Module, without importing torch."""
+    return any(f"{base.__module__}.{base.__qualname__}" == "torch.nn.modules.module.Module" for base in type(model).__mro__)

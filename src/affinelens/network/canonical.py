@@ -1,0 +1,246 @@
+"""The canonical network: stages of *linear map, then activation*, and a final linear map.
+
+Stage l computes ``z_l = sum_{k<l} A_{l,k} x_k + b_l`` and ``x_l = phi_l(z_l)``, where x_0 is the input (paper, Eqs. 1-3, with
+several sources so that a residual connection is one more term). The coefficients are the model's own numbers; everything computed from
+them here is available in float64 with error bounds and in exact rationals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from affinelens.arithmetic import ExactMatrix
+from affinelens.errors import AffineLensError
+from affinelens.network.activation import Activation, PiecewiseLinear
+from affinelens.network.enclosure import Enclosure
+from affinelens.network.linear_map import LinearMap
+
+Floats = NDArray[np.float64]
+Pattern = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class AffineSum:
+    """``sum_k A_k x_k + b``: the sources' numbers k with their maps, and the bias as a map of the constant 1."""
+
+    size: int
+    sources: tuple[tuple[int, LinearMap], ...]
+    bias: LinearMap | None = None
+
+    def apply(self, values: Sequence[Floats]) -> Floats:
+        """Value given the columns of every source."""
+        columns = values[0].shape[1]
+        total = np.zeros((self.size, columns))
+        for k, linear in self.sources:
+            total = total + linear.apply(values[k])
+        if self.bias is not None:
+            total = total + self.bias.apply(np.ones((1, columns)))
+        return total
+
+    def propagate(self, forms: Sequence[Enclosure]) -> Enclosure:
+        """Enclosure of the sum given the sources' enclosures."""
+        terms = [linear.propagate(forms[k]) for k, linear in self.sources]
+        if self.bias is not None:
+            terms.append(self.bias.propagate(forms[0].constant))
+        if not terms:
+            return forms[0].constant[np.zeros(self.size, dtype=np.int64)].scaled(
+                np.zeros(self.size), np.zeros(self.size)
+            )
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        return total
+
+    def propagate_exact(self, forms: Sequence[ExactMatrix], one: ExactMatrix) -> ExactMatrix:
+        """The sum of exact matrices; ``one`` is the row that stands for the constant 1."""
+        total = ExactMatrix.zeros(self.size, one.shape[1])
+        for k, linear in self.sources:
+            total = total + linear.apply_exact(forms[k])
+        if self.bias is not None:
+            total = total + self.bias.apply_exact(one)
+        return total
+
+    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        for k, linear in self.sources:
+            yield f"from {k}", np.array([linear.size_out, linear.size_in])
+            yield from linear.parameters()
+        if self.bias is not None:
+            yield "bias", np.array([self.size])
+            yield from self.bias.parameters()
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Units that are decided together: their pre-activations are affine once earlier stages are fixed."""
+
+    name: str
+    linear: AffineSum
+    activation: Activation
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A piecewise affine network in canonical form.
+
+    Build one with :func:`affinelens.network`, or from stages by hand. ``notes`` says what compiling changed, if anything.
+    """
+
+    input_shape: tuple[int, ...]
+    stages: tuple[Stage, ...]
+    output: AffineSum
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def input_size(self) -> int:
+        return prod(self.input_shape)
+
+    @property
+    def output_size(self) -> int:
+        return self.output.size
+
+    @property
+    def units(self) -> int:
+        """Number of units, over all stages."""
+        return sum(stage.activation.size_in for stage in self.stages)
+
+    @cached_property
+    def choice_offsets(self) -> tuple[int, ...]:
+        """Stage l's part of a pattern is ``pattern[choice_offsets[l]:choice_offsets[l + 1]]``."""
+        return tuple(np.cumsum([0, *(s.activation.choices for s in self.stages)]).tolist())
+
+    @cached_property
+    def break_offsets(self) -> tuple[int, ...]:
+        """Stage l's hyperplanes are numbered ``break_offsets[l] .. break_offsets[l + 1]``."""
+        return tuple(np.cumsum([0, *(len(s.activation.breaks) for s in self.stages)]).tolist())
+
+    @property
+    def pattern_type(self) -> type[np.uint8] | type[np.uint16]:
+        """Smallest type that holds a pattern."""
+        return np.uint8 if all(s.activation.pieces <= 256 for s in self.stages) else np.uint16
+
+    def stage_pattern(self, pattern: Pattern, stage: int) -> Pattern:
+        """The part of a pattern that belongs to one stage."""
+        return pattern[self.choice_offsets[stage] : self.choice_offsets[stage + 1]]
+
+    def __call__(self, inputs: ArrayLike) -> Floats:
+        """Evaluate in float64: one input, or several stacked along the first axis."""
+        array = np.asarray(inputs, dtype=np.float64)
+        columns, single = self._as_columns(array)
+        values = [columns]
+        for stage in self.stages:
+            values.append(stage.activation.apply(stage.linear.apply(values)))
+        outputs = self.output.apply(values).T
+        return outputs[0] if single else outputs
+
+    def _as_columns(self, array: Floats) -> tuple[Floats, bool]:
+        size = self.input_size
+        if array.size == size and array.shape in ((size,), self.input_shape):
+            return array.reshape(size, 1), True
+        if array.ndim >= 1 and array.size == len(array) * size:
+            return array.reshape(len(array), size).T, False
+        raise AffineLensError(f"the network takes inputs of {size} numbers, but got an array of shape {array.shape}")
+
+    def evaluate_exact(self, inputs: Sequence[float | Fraction]) -> list[Fraction]:
+        """Evaluate one input in rational arithmetic."""
+        if len(inputs) != self.input_size:
+            raise AffineLensError(f"the network takes {self.input_size} numbers, but got {len(inputs)}")
+        one = ExactMatrix.from_floats(np.ones((1, 1)))
+        values = [ExactMatrix.from_fractions([[Fraction(v)] for v in inputs])]
+        for stage in self.stages:
+            values.append(stage.activation.apply_exact(stage.linear.propagate_exact(values, one)))
+        return [row[0] for row in self.output.propagate_exact(values, one).to_fractions()]
+
+    def forms(self, chart: Enclosure, pattern: Pattern, depth: int | None = None) -> list[Enclosure]:
+        """Pre-activations of stages 0 .. depth as affine functions of the chart's coordinates, where ``pattern`` holds.
+
+        ``depth`` defaults to the number of stages, whose "pre-activation" is the network's output. Only the pattern of earlier
+        stages is read (paper, Eqs. 5-12).
+        """
+        depth = len(self.stages) if depth is None else depth
+        sources = [chart]
+        found: list[Enclosure] = []
+        for index, stage in enumerate((*self.stages, None)):
+            linear = self.output if stage is None else stage.linear
+            found.append(linear.propagate(sources))
+            if stage is None or index == depth:
+                break
+            sources.append(stage.activation.select(found[-1], self.stage_pattern(pattern, index)))
+        return found
+
+    def exact_forms(self, chart: ExactMatrix, pattern: Pattern, depth: int | None = None) -> list[ExactMatrix]:
+        """As :meth:`forms`, in rational arithmetic from the model's own parameters."""
+        depth = len(self.stages) if depth is None else depth
+        one = _last_unit_row(chart.shape[1])
+        sources = [chart]
+        found: list[ExactMatrix] = []
+        for index, stage in enumerate((*self.stages, None)):
+            linear = self.output if stage is None else stage.linear
+            found.append(linear.propagate_exact(sources, one))
+            if stage is None or index == depth:
+                break
+            sources.append(stage.activation.select_exact(found[-1], self.stage_pattern(pattern, index)))
+        return found
+
+    def effective(self, pattern: Pattern, stage: int | None = None) -> tuple[Floats, Floats]:
+        """Effective ``W_l, b_l`` of a stage's pre-activation (default: of the output) where ``pattern`` holds, in input space."""
+        form = self.exact_forms(input_chart(self.input_size), pattern, stage)[-1].to_floats()
+        return form[:, :-1], form[:, -1]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything that determines the network's function and its patterns."""
+        digest = hashlib.sha256()
+        parts: list[tuple[str, NDArray[np.generic]]] = [("input", np.array([self.input_size]))]
+        for stage in self.stages:
+            parts += [*stage.linear.parameters(), *stage.activation.parameters()]
+        parts += self.output.parameters()
+        for name, array in parts:
+            digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def report(self) -> str:
+        """What the network is and what compiling changed, in a few lines of text."""
+        lines = [repr(self)]
+        for index, stage in enumerate(self.stages, start=1):
+            sources = ", ".join("input" if k == 0 else f"stage {k}" for k, _ in stage.linear.sources)
+            lines.append(f"  stage {index} ({stage.name}): {stage.activation.size_in} units from {sources or 'constants'}")
+        lines += [f"  note: {note}" for note in self.notes]
+        if not self.notes:
+            lines.append("  all coefficients are the model's own numbers; nothing was rounded")
+        return "\n".join(lines)
+
+    def with_output_cut(self) -> Network:
+        """The network whose regions are also cut where an output is zero (the paper's Algorithm 1 as printed)."""
+        cut = Stage("output", self.output, PiecewiseLinear.relu(self.output_size))
+        return Network(self.input_shape, (*self.stages, cut), self.output, self.notes)
+
+    def describe_break(self, index: int) -> str:
+        """Name of a hyperplane, by its number over all stages."""
+        stage = int(np.searchsorted(self.break_offsets, index, side="right")) - 1
+        inner = self.stages[stage].activation.describe(index - self.break_offsets[stage])
+        return f"stage {stage + 1}, {inner}"
+
+    def __repr__(self) -> str:
+        sizes = [self.input_size, *(s.activation.size_in for s in self.stages), self.output_size]
+        return f"Network({'-'.join(map(str, sizes))}, {self.units} units in {len(self.stages)} stages)"
+
+
+def input_chart(size: int) -> ExactMatrix:
+    """The identity chart: every input is a coordinate."""
+    return ExactMatrix.from_floats(np.hstack([np.eye(size), np.zeros((size, 1))]))
+
+
+def _last_unit_row(columns: int) -> ExactMatrix:
+    row = np.zeros((1, columns))
+    row[0, -1] = 1.0
+    return ExactMatrix.from_floats(row)

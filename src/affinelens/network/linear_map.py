@@ -1,0 +1,321 @@
+"""Linear maps as operators: exactly the numbers of the model, never multiplied out.
+
+A map knows how to act on float64 columns, on their absolute values (for error bounds), and on exact matrices. Maps are
+combined by :class:`Chain` and :class:`Sum` instead of by multiplying their coefficients, so that a model's parameters
+stay bit-identical and rational arithmetic can always go back to them. A convolution or a pooling is a :class:`Sparse`;
+a slice, a concatenation, padding or a transposition is a :class:`Select`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from flint import fmpz, fmpz_mat
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import ExactMatrix, gamma
+from affinelens.network.enclosure import Enclosure
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class LinearMap(ABC):
+    """A linear map from ``size_in`` to ``size_out`` numbers."""
+
+    size_in: int
+    size_out: int
+
+    @property
+    @abstractmethod
+    def roundings(self) -> int:
+        """The longest inner product taken, in terms; 0 for a map that rounds nothing."""
+
+    @abstractmethod
+    def apply(self, columns: Floats) -> Floats:
+        """The map's value on each column, in float64."""
+
+    @abstractmethod
+    def apply_absolute(self, columns: Floats) -> Floats:
+        """Value of the map with every coefficient replaced by its absolute value (or an upper bound)."""
+
+    @abstractmethod
+    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
+        """The map's value on each column, exactly."""
+
+    @abstractmethod
+    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        """Named arrays that determine the map."""
+
+    def propagate(self, form: Enclosure) -> Enclosure:
+        """The map's value on an enclosure, the map's own rounding added to its error."""
+        grown = form.error
+        if self.roundings:
+            grown = form.error + gamma(self.roundings) * form.magnitude
+        return form.replaced(self.apply(form.rows), self.apply_absolute(grown))
+
+
+@dataclass(frozen=True, eq=False)
+class Dense(LinearMap):
+    """A plain matrix of shape (out, in)."""
+
+    weight: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size_out", self.weight.shape[0])
+        object.__setattr__(self, "size_in", self.weight.shape[1])
+
+    @property
+    def roundings(self) -> int:
+        return self.size_in
+
+    @cached_property
+    def _absolute(self) -> Floats:
+        return np.abs(self.weight)
+
+    @cached_property
+    def _exact(self) -> ExactMatrix:
+        return ExactMatrix.from_floats(self.weight)
+
+    def apply(self, columns: Floats) -> Floats:
+        return self.weight @ columns
+
+    def apply_absolute(self, columns: Floats) -> Floats:
+        return self._absolute @ columns
+
+    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
+        return self._exact @ columns
+
+    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        yield "dense", self.weight
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse(LinearMap):
+    """A sparse matrix by rows: entries ``values[starts[i]:starts[i+1]]`` of row i sit in the like slice of ``columns``."""
+
+    starts: Indices
+    columns: Indices
+    values: Floats
+    size_in: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size_out", len(self.starts) - 1)
+
+    @property
+    def roundings(self) -> int:
+        return int(np.diff(self.starts).max(initial=0))
+
+    def _sum_rows(self, terms: Floats) -> Floats:
+        result = np.zeros((self.size_out, terms.shape[1]))
+        filled = np.flatnonzero(np.diff(self.starts))
+        if len(filled):
+            result[filled] = np.add.reduceat(terms, self.starts[filled], axis=0)
+        return result
+
+    def apply(self, columns: Floats) -> Floats:
+        return self._sum_rows(self.values[:, None] * columns[self.columns])
+
+    def apply_absolute(self, columns: Floats) -> Floats:
+        return self._sum_rows(np.abs(self.values)[:, None] * columns[self.columns])
+
+    @cached_property
+    def _exact_values(self) -> ExactMatrix:
+        return ExactMatrix.from_floats(self.values)
+
+    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
+        width = columns.shape[1]
+        entries = columns.numerators.entries()
+        values = self._exact_values.numerators.entries()
+        starts = self.starts.tolist()
+        sources = self.columns.tolist()
+        result: list[fmpz] = []
+        for first, last in zip(starts[:-1], starts[1:], strict=True):
+            for j in range(width):
+                result.append(sum((values[k] * entries[sources[k] * width + j] for k in range(first, last)), fmpz(0)))
+        return ExactMatrix(
+            fmpz_mat(self.size_out, width, result), columns.denominator * self._exact_values.denominator
+        )
+
+    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        yield "sparse starts", self.starts
+        yield "sparse columns", self.columns
+        yield "sparse values", self.values
+
+
+@dataclass(frozen=True, eq=False)
+class Scale(LinearMap):
+    """A diagonal matrix, ``factors / over``: a rational factor such as an average's 1/9 keeps its integer denominator."""
+
+    factors: Floats
+    over: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size_out", len(self.factors))
+        object.__setattr__(self, "size_in", len(self.factors))
+
+    @property
+    def roundings(self) -> int:
+        return 2
+
+    def apply(self, columns: Floats) -> Floats:
+        return self.factors[:, None] * columns / self.over
+
+    def apply_absolute(self, columns: Floats) -> Floats:
+        return np.abs(self.factors)[:, None] * columns / self.over
+
+    @cached_property
+    def _exact(self) -> ExactMatrix:
+        return ExactMatrix.from_floats(self.factors).divided_by(self.over)
+
+    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
+        return columns.scaled_rows(self._exact)
+
+    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        yield "scale factors", self.factors
+        yield "scale over", np.array([self.over])
+
+
+@dataclass(frozen=True, eq=False)
+class Select(LinearMap):
+    """Output i is input ``indices[i]``, or 0 where that is -1."""
+
+    indices: Indices
+    size_in: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size_out", len(self.indices))
+
+    @property
+    def roundings(self) -> int:
+        return 0
+
+    def apply(self, columns: Floats) -> Floats:
+        picked = columns[self.indices]
+        picked[self.indices < 0] = 0.0
+        return picked
+
+    def apply_absolute(self, columns: Floats) -> Floats:
+        return self.apply(columns)
+
+    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
+        return columns.rows(self.indices.tolist())
+
+    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        yield "select", self.indices
+
+
+@dataclass(frozen=True, eq=False)
+class Chain(LinearMap):
+    """Several maps, one after the other."""
+
+    maps: tuple[LinearMap, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size_in", self.maps[0].size_in)
+        object.__setattr__(self, "size_out", self.maps[-1].size_out)
+
+    @property
+    def roundings(self) -> int:
+        return sum(part.roundings for part in self.maps)
+
+    def apply(self, columns: Floats) -> Floats:
+        for part in self.maps:
+            columns = part.apply(columns)
+        return columns
+
+    def apply_absolute(self, columns: Floats) -> Floats:
+        for part in self.maps:
+            columns = part.apply_absolute(columns)
+        return columns
+
+    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
+        for part in self.maps:
+            columns = part.apply_exact(columns)
+        return columns
+
+    def propagate(self, form: Enclosure) -> Enclosure:
+        for part in self.maps:
+            form = part.propagate(form)
+        return form
+
+    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        for part in self.maps:
+            yield from part.parameters()
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(LinearMap):
+    """Several maps of the same sizes, added."""
+
+    maps: tuple[LinearMap, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size_in", self.maps[0].size_in)
+        object.__setattr__(self, "size_out", self.maps[0].size_out)
+
+    @property
+    def roundings(self) -> int:
+        return sum(part.roundings + 1 for part in self.maps)
+
+    def apply(self, columns: Floats) -> Floats:
+        total = self.maps[0].apply(columns)
+        for part in self.maps[1:]:
+            total = total + part.apply(columns)
+        return total
+
+    def apply_absolute(self, columns: Floats) -> Floats:
+        total = self.maps[0].apply_absolute(columns)
+        for part in self.maps[1:]:
+            total = total + part.apply_absolute(columns)
+        return total
+
+    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
+        total = self.maps[0].apply_exact(columns)
+        for part in self.maps[1:]:
+            total = total + part.apply_exact(columns)
+        return total
+
+    def propagate(self, form: Enclosure) -> Enclosure:
+        total = self.maps[0].propagate(form)
+        for part in self.maps[1:]:
+            total = total + part.propagate(form)
+        return total
+
+    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        yield "sum of", np.array([len(self.maps)])
+        for part in self.maps:
+            yield from part.parameters()
+
+
+def identity(size: int) -> Select:
+    """The map that changes nothing."""
+    return Select(np.arange(size), size)
+
+
+def chain(first: LinearMap, second: LinearMap) -> LinearMap:
+    """``second`` after ``first``, without nesting and without idle identities."""
+    parts = _steps(first) + _steps(second)
+    working = [part for part in parts if not _is_identity(part)] or parts[:1]
+    return working[0] if len(working) == 1 else Chain(tuple(working))
+
+
+def add(maps: Sequence[LinearMap]) -> LinearMap:
+    """The sum of one or more maps."""
+    return maps[0] if len(maps) == 1 else Sum(tuple(maps))
+
+
+def _steps(part: LinearMap) -> list[LinearMap]:
+    return list(part.maps) if isinstance(part, Chain) else [part]
+
+
+def _is_identity(part: LinearMap) -> bool:
+    return (
+        isinstance(part, Select)
+        and part.size_in == part.size_out
+        and bool(np.array_equal(part.indices, np.arange(part.size_in)))
+    )
