@@ -65,6 +65,10 @@ class ExactMatrix:
     def zeros(cls, rows: int, columns: int) -> ExactMatrix:
         return cls(fmpz_mat(rows, columns), fmpz(1))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel between processes as plain integers, which FLINT's types do not do by themselves."""
+        return _rebuild, (*self.shape, [int(n) for n in self.numerators.entries()], int(self.denominator))
+
     @property
     def shape(self) -> tuple[int, int]:
         return self.numerators.nrows(), self.numerators.ncols()
@@ -120,6 +124,10 @@ class ExactMatrix:
         denominator = int(self.denominator)
         flat = [_divide(int(n), denominator) for n in self.numerators.entries()]
         return np.array(flat, dtype=np.float64).reshape(rows, columns)
+
+
+def _rebuild(rows: int, columns: int, numerators: list[int], denominator: int) -> ExactMatrix:
+    return ExactMatrix(fmpz_mat(rows, columns, numerators), fmpz(denominator))
 
 
 def _divide(numerator: int, denominator: int) -> float:

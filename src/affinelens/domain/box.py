@@ -71,7 +71,7 @@ class Box(Domain):
         rows[0::2, :count], rows[0::2, -1] = np.eye(count), -low
         rows[1::2, :count], rows[1::2, -1] = -np.eye(count), high
         constraints = tuple(int(n) for i in free for n in (2 * i, 2 * i + 1))
-        return Frame(ExactMatrix.from_floats(chart), ExactMatrix.from_floats(rows), constraints, low, high)
+        return Frame(ExactMatrix.from_floats(chart), ExactMatrix.from_floats(rows), constraints, low, high, irredundant=True)
 
     def describe_constraint(self, number: int) -> str:
         i, upper = divmod(number, 2)

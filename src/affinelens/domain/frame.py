@@ -20,13 +20,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Chart, constraints (with the number each has in the user's domain) and a box that contains the domain."""
+    """Chart, constraints (with the number each has in the user's domain) and a box that contains the domain.
+
+    No two rows are the same halfspace; ``irredundant`` says that each is known to be a facet.
+    """
 
     chart: ExactMatrix
     rows: ExactMatrix
     constraints: tuple[int, ...]
     lower: Floats
     upper: Floats
+    irredundant: bool = False
 
     @property
     def dim(self) -> int:
@@ -60,6 +64,23 @@ class Domain(ABC):
     def dim(self) -> int:
         """Dimension of the domain: its inputs that are not fixed."""
         return self.frame.dim
+
+    def coordinates(self, points: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """The domain's coordinates of input points (one a row), and which of the points lie in the domain.
+
+        Inputs that the domain fixes must have the fixed value (rounded to float64, if it is not one).
+        """
+        frame = self.frame
+        chart = frame.chart.to_floats()
+        free = chart[:, :-1].argmax(axis=0)
+        fixed = ~chart[:, :-1].any(axis=1)
+        coordinates = points[:, free]
+        inside = np.isfinite(points).all(axis=1)
+        inside &= (points[:, fixed] == chart[fixed, -1]).all(axis=1)
+        for i in np.flatnonzero(inside).tolist():
+            column = ExactMatrix.from_floats(np.append(coordinates[i], 1.0))
+            inside[i] = all(value >= 0 for value in (frame.rows.numerators * column.numerators).entries())
+        return coordinates, inside
 
     @abstractmethod
     def describe_constraint(self, number: int) -> str:

@@ -6,6 +6,7 @@ All decisions are taken in rational arithmetic from the numbers given, and an er
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -200,7 +201,7 @@ def _reduced_frame(
         fmpz_mat(1, len(free) + 1, [fmpz(0)] * len(free) + [exact_chart.denominator]), exact_chart.denominator
     )
     reduced = rows @ stack_rows([exact_chart, homogeneous])
-    live = [i for i, row in enumerate(reduced.numerators.tolist()) if any(row[:-1])]
+    live = _distinct_rows(reduced)
     reduced = reduced.rows(live)
     kept = [names[i] for i in live]
     inner = ([box[0][k] for k in free], [box[1][k] for k in free])
@@ -215,6 +216,16 @@ def _reduced_frame(
     lower = np.array([_outward(value, down=True) for value in inner[0]])
     upper = np.array([_outward(value, down=False) for value in inner[1]])
     return Frame(exact_chart, reduced, tuple(kept), lower, upper)
+
+
+def _distinct_rows(rows: ExactMatrix) -> list[int]:
+    """Rows that depend on a coordinate, without repetitions of the same halfspace."""
+    seen: dict[tuple[int, ...], int] = {}
+    for i, row in enumerate(rows.numerators.tolist()):
+        if any(row[:-1]):
+            divisor = gcd(*(int(a) for a in row))
+            seen.setdefault(tuple(int(a) // divisor for a in row), i)
+    return sorted(seen.values())
 
 
 def _outward(value: fmpq, *, down: bool) -> float:

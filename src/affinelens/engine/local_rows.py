@@ -9,6 +9,7 @@ each function here does so and answers with something proved, or not at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,17 @@ from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
 from affinelens.network.enclosure import Enclosure
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class AxisSplit:
+    """Positions of the rows that bound a single coordinate (with that coordinate and the sign of its slope), and of the others."""
+
+    axis: Indices
+    coordinate: Indices
+    slope: Floats
+    general: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +62,14 @@ class LocalRows:
 
     def __getitem__(self, index: NDArray[np.int64] | slice) -> LocalRows:
         return LocalRows(self.normals[index], self.offsets[index], self.errors[index])
+
+    @cached_property
+    def split(self) -> AxisSplit:
+        """Which rows bound a single coordinate."""
+        single = np.count_nonzero(self.normals, axis=1) == 1
+        axis = np.flatnonzero(single)
+        coordinate = np.abs(self.normals[axis]).argmax(axis=1)
+        return AxisSplit(axis, coordinate, self.normals[axis, coordinate], np.flatnonzero(~single))
 
     def joined(self, other: LocalRows) -> LocalRows:
         return LocalRows(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -32,12 +32,12 @@ Indices = NDArray[np.int64]
 Signs = NDArray[np.int8]
 _NEGLIGIBLE_MULTIPLIER = 1e-11
 # From this dimension on, bounds of single coordinates enter programs as variable bounds instead of rows.
-_BOX_MODE_FROM = 24
+BOX_MODE_FROM = 24
 
 
 @dataclass
 class Tally:
-    """How verdicts were reached."""
+    """How verdicts were reached; ``programs`` counts what helper processes solved."""
 
     programs: int = 0
     by_rounding_bound: int = 0
@@ -53,41 +53,88 @@ class Tally:
 
 @dataclass(frozen=True)
 class Witness:
-    """A point strictly inside: as a displacement in float64, or rational where float64 has none."""
+    """A point strictly inside, in float64 or rational where float64 has none.
+
+    ``roomiest`` is a displacement far inside the general rows, if not strictly inside the box; only ever a place to look from.
+    """
 
     point: Floats
     exact: tuple[Fraction, ...] | None = None
+    roomiest: Floats | None = None
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Conditions:
-    """Rows of a ledger, each with the side that is asked for."""
+    """Rows of a ledger, each with the side that is asked for; the same as two bit masks of row numbers."""
 
     rows: Indices
     signs: Signs
-    positive: int = field(init=False)
-    negative: int = field(init=False)
+    positive: int
+    negative: int
 
-    def __post_init__(self) -> None:
-        self.positive = _mask(self.rows[self.signs > 0])
-        self.negative = _mask(self.rows[self.signs < 0])
+    @classmethod
+    def all_positive(cls, count: int) -> Conditions:
+        """The positive side of rows 0 .. count-1."""
+        return cls(np.arange(count), np.ones(count, dtype=np.int8), (1 << count) - 1, 0)
+
+    def joined(self, sides: dict[int, int]) -> Conditions:
+        """These conditions and the given sides of further rows."""
+        rows = np.concatenate([self.rows, np.fromiter(sides.keys(), np.int64, len(sides))])
+        signs = np.concatenate([self.signs, np.fromiter(sides.values(), np.int8, len(sides))])
+        positive, negative = self.positive, self.negative
+        for row, sign in sides.items():
+            if sign > 0:
+                positive |= 1 << row
+            else:
+                negative |= 1 << row
+        return Conditions(rows, signs, positive, negative)
 
     def flipped(self, position: int) -> Conditions:
         """The same conditions with one of them turned round."""
         signs = self.signs.copy()
         signs[position] = -signs[position]
-        return Conditions(self.rows, signs)
+        bit = 1 << int(self.rows[position])
+        return Conditions(self.rows, signs, self.positive ^ bit, self.negative ^ bit)
+
+    def same_as(self, other: Conditions) -> bool:
+        return self.positive == other.positive and self.negative == other.negative
 
 
-def _mask(rows: Indices) -> int:
-    mask = 0
-    for row in rows.tolist():
-        mask |= 1 << row
-    return mask
+@dataclass(frozen=True, eq=False)
+class _BoundsAndRows:
+    """Conditions sorted into bounds of single coordinates (positions ``axis``) and general rows (positions ``general``)."""
+
+    low: Floats
+    high: Floats
+    axis: Indices
+    coordinate: Indices
+    slope: Floats
+    bound: Floats
+    general: Indices
+    normals: Floats
+    offsets: Floats
+    count: int
+
+    def complete(self, ball: Ball, cost: Floats) -> Ball:
+        """Give the bounds the multipliers that a solver leaves implicit.
+
+        What the general rows leave over of the cost is borne by the bounds: on each coordinate by the tightest one of the side that pushes back.
+        """
+        needed = (cost - ball.multipliers @ self.normals)[self.coordinate] / self.slope
+        stated = np.where(self.slope > 0, self.low[self.coordinate], self.high[self.coordinate])
+        bearing = np.flatnonzero((self.bound == stated) & (needed > 0))
+        bearing = bearing[np.unique(self.coordinate[bearing], return_index=True)[1]]
+        multipliers = np.zeros(self.count)
+        multipliers[self.general] = ball.multipliers
+        multipliers[self.axis[bearing]] = needed[bearing]
+        return Ball(ball.point, ball.radius, multipliers, ball.roomiest)
 
 
 class Ledger:
-    """Rows around a parent's centre, in float64 and (on demand) exactly, with everything refuted so far."""
+    """Rows around a parent's centre, in float64 and (on demand) exactly, with everything refuted so far.
+
+    The first ``facets`` rows are the parent's facets, of which the first ``domain_facets`` come from the domain.
+    """
 
     def __init__(
         self,
@@ -98,7 +145,8 @@ class Ledger:
         scale: float,
         rows: LocalRows,
         exact_rows: Callable[[], ExactMatrix],
-        domain_rows: int,
+        facets: int,
+        domain_facets: int,
     ) -> None:
         self.problem = problem
         self.solver = solver
@@ -106,7 +154,8 @@ class Ledger:
         self.centre = centre
         self.scale = scale
         self.rows = rows
-        self.domain_rows = domain_rows
+        self._facets = facets
+        self._domain_facets = (1 << domain_facets) - 1
         self._exact_source = exact_rows
         self._exact: ExactMatrix | None = None
         self._refuted: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
@@ -117,6 +166,11 @@ class Ledger:
     def box(self) -> tuple[Floats, Floats]:
         """A box of displacements that contains the domain."""
         return self._low, self._high
+
+    @property
+    def trust_box(self) -> tuple[Floats, Floats]:
+        """A box of displacements on which the rows' error bounds hold."""
+        return self._trust_low, self._trust_high
 
     @property
     def exact(self) -> ExactMatrix:
@@ -138,63 +192,86 @@ class Ledger:
                 return True
         return False
 
+    def values(self, points: Floats, conditions: Conditions) -> tuple[Floats, Floats]:
+        """Margins of conditions at displacements (one a row) and bounds on their errors."""
+        values, errors = self.rows.values(points)
+        return values[:, conditions.rows] * conditions.signs, errors[:, conditions.rows]
+
     def find(self, conditions: Conditions) -> Witness | None:
         """A point strictly on the stated side of every row, preferably the Chebyshev centre; None if there is none."""
         ball = self._largest_ball(conditions)
         if ball is not None:
-            witness = self._strictly_inside(ball.point, conditions)
+            witness = self._strictly_inside(ball, conditions)
             if witness is not None:
                 return witness
             if self._refutes(ball.multipliers, conditions):
                 return None
         return self._find_exactly(conditions)
 
-    def _largest_ball(self, conditions: Conditions) -> Ball | None:
-        chosen = self.rows[conditions.rows].signed(conditions.signs)
-        self.tally.programs += 1
-        if self.problem.dim < _BOX_MODE_FROM:
-            low, high = np.maximum(self._trust_low, -1e9 * self.scale), np.minimum(self._trust_high, 1e9 * self.scale)
-            return self.solver.largest_ball(chosen.normals, chosen.offsets, low, high, self.scale)
-        return self._largest_ball_in_box(chosen)
+    def least(self, cost: Floats, conditions: Conditions) -> Ball | None:
+        """A place where ``cost @ w`` is least under the conditions (not strictly), with multipliers; nothing of it is proved."""
+        low, high = self.box
+        if self.problem.dim >= BOX_MODE_FROM:
+            parts = self._bounds_and_rows(conditions)
+            if parts is None:
+                return None
+            ball = self.solver.minimise(cost, parts.normals, parts.offsets, parts.low, parts.high, self.scale)
+            return None if ball is None else parts.complete(ball, cost)
+        normals, offsets = self._signed(conditions)
+        return self.solver.minimise(cost, normals, offsets, low, high, self.scale)
 
-    def _largest_ball_in_box(self, chosen: LocalRows) -> Ball | None:
-        axis, general = _axis_rows(chosen.normals)
+    def _largest_ball(self, conditions: Conditions) -> Ball | None:
+        if self.problem.dim >= BOX_MODE_FROM:
+            parts = self._bounds_and_rows(conditions)
+            if parts is None:
+                return None
+            ball = self.solver.largest_ball_in_box(parts.normals, parts.offsets, parts.low, parts.high, self.scale)
+            return None if ball is None else parts.complete(ball, np.zeros(self.problem.dim))
+        normals, offsets = self._signed(conditions)
+        low, high = np.maximum(self._trust_low, -1e9 * self.scale), np.minimum(self._trust_high, 1e9 * self.scale)
+        return self.solver.largest_ball(normals, offsets, low, high, self.scale)
+
+    def _signed(self, conditions: Conditions) -> tuple[Floats, Floats]:
+        signs = conditions.signs
+        return self.rows.normals[conditions.rows] * signs[:, None], self.rows.offsets[conditions.rows] * signs
+
+    def _bounds_and_rows(self, conditions: Conditions) -> _BoundsAndRows | None:
+        """Conditions on single coordinates as a box, the others as rows; None if the box is empty."""
+        place = np.full(len(self.rows), -1)
+        place[conditions.rows] = np.arange(len(conditions.rows))
+        split = self.rows.split
+        asked = place[split.axis] >= 0
+        axis = place[split.axis[asked]]
+        coordinate = split.coordinate[asked]
+        slope = split.slope[asked] * conditions.signs[axis]
+        bound = -self.rows.offsets[split.axis[asked]] / split.slope[asked]
         low, high = self._trust_low.copy(), self._trust_high.copy()
-        coordinate = np.abs(chosen.normals[axis]).argmax(axis=1)
-        slope = chosen.normals[axis, coordinate]
-        bound = -chosen.offsets[axis] / slope
         np.maximum.at(low, coordinate[slope > 0], bound[slope > 0])
         np.minimum.at(high, coordinate[slope < 0], bound[slope < 0])
         if np.any(low >= high):
             return None
-        ball = self.solver.largest_ball_in_box(
-            chosen.normals[general], chosen.offsets[general], low, high, self.scale
-        )
-        if ball is None:
-            return None
-        multipliers = np.zeros(len(chosen))
-        multipliers[general] = ball.multipliers
-        left_over = ball.multipliers @ chosen.normals[general]
-        needed = -left_over[coordinate] / slope
-        multipliers[axis] = np.maximum(needed, 0.0)
-        return Ball(ball.point, ball.radius, multipliers)
+        general = place[split.general]
+        general = general[general >= 0]
+        rows, signs = conditions.rows[general], conditions.signs[general]
+        normals, offsets = self.rows.normals[rows] * signs[:, None], self.rows.offsets[rows] * signs
+        count = len(conditions.rows)
+        return _BoundsAndRows(low, high, axis, coordinate, slope, bound, general, normals, offsets, count)
 
-    def _strictly_inside(self, displacement: Floats, conditions: Conditions) -> Witness | None:
+    def _strictly_inside(self, ball: Ball, conditions: Conditions) -> Witness | None:
         """Prove that a float64 point satisfies the conditions strictly: by margins, or else exactly."""
-        point = self.centre + displacement
+        point = self.centre + ball.point
         moved = point - self.centre
         if not self.trusted(moved):
             return None
-        chosen = self.rows[conditions.rows].signed(conditions.signs)
-        values, errors = chosen.values(moved[None])
+        values, errors = self.values(moved[None], conditions)
         if np.all(values > errors):
             self.tally.by_rounding_bound += 1
-            return Witness(point)
+            return Witness(point, roomiest=ball.roomiest)
         if np.any(values < -errors):
             return None
         if self._exactly_inside(ExactMatrix.from_floats(np.append(point, 1.0)), conditions):
             self.tally.by_exact_arithmetic += 1
-            return Witness(point)
+            return Witness(point, roomiest=ball.roomiest)
         return None
 
     def _exactly_inside(self, point: ExactMatrix, conditions: Conditions) -> bool:
@@ -222,7 +299,7 @@ class Ledger:
         return self._low, self._high
 
     def _leaves_domain(self, conditions: Conditions) -> bool:
-        return bool(conditions.negative & ((1 << self.domain_rows) - 1))
+        return bool(conditions.negative & self._domain_facets)
 
     def _remember(self, rows: Sequence[int] | Indices, signs: Sequence[int] | Signs) -> None:
         """Keep a refuted combination for other cells of the same parent."""
@@ -233,8 +310,9 @@ class Ledger:
                 positive |= 1 << row
             else:
                 negative |= 1 << row
-        for pair in pairs:
-            self._refuted[pair].append((positive, negative))
+        for row, sign in pairs:
+            if sign < 0 or row >= self._facets:  # nobody asks for the positive side of a facet of the parent
+                self._refuted[row, sign].append((positive, negative))
 
     def _find_exactly(self, conditions: Conditions) -> Witness | None:
         """Maximise the smallest (scaled) margin over the rationals."""
@@ -260,12 +338,6 @@ class Ledger:
         if self._exactly_inside(column, conditions) and self.trusted(rounded - self.centre):
             return Witness(rounded)
         return Witness(rounded, exact)
-
-
-def _axis_rows(normals: Floats) -> tuple[Indices, Indices]:
-    """Positions of the rows with a single non-zero coefficient, and of the others."""
-    single = np.count_nonzero(normals, axis=1) == 1
-    return np.flatnonzero(single), np.flatnonzero(~single)
 
 
 def _outward_box(low: Floats, high: Floats, centre: Floats) -> tuple[Floats, Floats]:

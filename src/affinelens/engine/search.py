@@ -17,10 +17,11 @@ import numpy as np
 from flint import fmpq, fmpz
 from numpy.typing import NDArray
 
-from affinelens.arithmetic import ExactMatrix
+from affinelens.arithmetic import ExactMatrix, gamma, upward
+from affinelens.arithmetic.rational import stack_rows
 from affinelens.engine.local_rows import LocalRows
 from affinelens.engine.problem import Cell, Problem
-from affinelens.engine.proofs import Conditions, Ledger, Tally, Witness
+from affinelens.engine.proofs import BOX_MODE_FROM, Conditions, Ledger, Tally, Witness
 from affinelens.engine.solver import Solver
 from affinelens.network.activation import Activation, MaxGroups
 from affinelens.network.enclosure import Enclosure
@@ -33,6 +34,7 @@ Key = tuple[int, ...]
 _RAYS_PER_DIMENSION = 8
 _TIGHT_BOX_UP_TO = 8
 _SHORT_OF_THE_BORDER = 1.0 - 1e-6
+_SHARES_TOWARD_ROOM = (0.5, 0.9, 0.99)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +93,10 @@ class Search:
         margin = float(self._facet_rows.offsets.min(initial=np.inf))
         return margin if np.isfinite(margin) and margin > 0 else 1.0
 
+    @cached_property
+    def _inside_parent(self) -> Conditions:
+        return Conditions.all_positive(len(self._parent.facets))
+
     @property
     def _domain_facets(self) -> int:
         return int(np.count_nonzero(self._parent.facets < self._problem.domain_count))
@@ -99,14 +105,13 @@ class Search:
         """A ledger of the parent's facets followed by some of the stage's breaks."""
 
         def exact() -> ExactMatrix:
-            from affinelens.arithmetic.rational import stack_rows
-
             return stack_rows([self._exact_facets, self._exact_breaks.rows(breaks.tolist())])
 
         rows = self._facet_rows.joined(self._break_rows[breaks])
         return Ledger(
-            self._problem, self._solver, self._tally, self._centre, self._scale, rows, exact, self._domain_facets
-        )
+            self._problem, self._solver, self._tally, self._centre, self._scale, rows, exact,
+            len(self._parent.facets), self._domain_facets,
+        )  # fmt: skip
 
     # ------------------------------------------------------------------ children
 
@@ -164,7 +169,7 @@ class Search:
             toward = _corners(breaks.normals[open_questions], low, high)
             self._witnesses(breaks, toward, open_questions, cuts)
         if np.count_nonzero(open_questions) > 2 * self._problem.dim and self._problem.dim <= _TIGHT_BOX_UP_TO:
-            low, high, extremes = self._tight_box(low, high)
+            low, high, extremes = self._tight_box(ledger)
             open_questions &= ~self._positive_on_box(breaks, low, high, open_questions)
             if open_questions.any() and self._parent.exact_point is None and len(extremes):
                 self._witnesses(breaks, extremes, open_questions, cuts)
@@ -200,56 +205,43 @@ class Search:
         cuts |= found
         open_questions &= ~found
 
-    def _tight_box(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+    def _tight_box(self, ledger: Ledger) -> tuple[Floats, Floats, Floats]:
         """A proven bounding box of the parent, and the places where its sides are touched."""
         facets = self._facet_rows
-        low, high = low.copy(), high.copy()
+        low, high = (side.copy() for side in ledger.box)
         extremes = []
         for k in range(self._problem.dim):
             for side in (1.0, -1.0):
                 cost = np.zeros(self._problem.dim)
                 cost[k] = side
-                self._tally.programs += 1
-                found = self._minimise(cost, facets, low, high)
-                if found is None:
+                touched = ledger.least(cost, self._inside_parent)
+                if touched is None:
                     continue
-                point, multipliers = found
-                extremes.append(point)
-                bound = facets.combination_bound(-multipliers, low, high, linear=cost)
+                extremes.append(touched.point)
+                bound = facets.combination_bound(-touched.multipliers, low, high, linear=cost)
                 if side > 0:
                     low[k] = max(low[k], bound)
                 else:
                     high[k] = min(high[k], -bound)
         return low, high, np.array(extremes).reshape(len(extremes), self._problem.dim)
 
-    def _minimise(self, cost: Floats, rows: LocalRows, low: Floats, high: Floats) -> tuple[Floats, Floats] | None:
-        scale = self._scale
-        found = self._solver.minimise(cost, rows.normals, rows.offsets / scale, low / scale, high / scale)
-        return None if found is None else (found.point * scale, found.multipliers)
-
     def _reaches_other_side(self, ledger: Ledger, breaks: LocalRows, index: int, sign: int) -> bool:
         """Whether a break, positive at the centre, is negative somewhere in the parent: by a linear program, proved."""
         facets = self._facet_rows
         low, high = ledger.box
-        self._tally.programs += 1
-        found = self._minimise(breaks.normals[index], facets, low, high)
-        if found is not None:
-            point, multipliers = found
-            weights = np.append(-multipliers, 1.0)
+        lowest = ledger.least(breaks.normals[index], self._inside_parent)
+        if lowest is not None:
+            weights = np.append(-lowest.multipliers, 1.0)
             rows = facets.joined(breaks[np.array([index])])
             if rows.combination_bound(weights, low, high) >= 0:
                 self._tally.by_rounding_bound += 1
                 return False
             if self._parent.exact_point is None:
                 open_question, cut = np.ones(1, dtype=bool), np.zeros(1, dtype=bool)
-                self._witnesses(breaks[np.array([index])], point[None], open_question, cut)
+                self._witnesses(breaks[np.array([index])], lowest.point[None], open_question, cut)
                 if cut[0]:
                     return True
-        count = len(facets)
-        conditions = Conditions(
-            np.append(np.arange(count), count + index), np.append(np.ones(count, dtype=np.int8), np.int8(sign))
-        )
-        return ledger.find(conditions) is not None
+        return ledger.find(self._inside_parent.joined({len(facets) + index: sign})) is not None
 
     # ------------------------------------------------------------------ coinciding hyperplanes
 
@@ -312,7 +304,7 @@ class _Walk:
         self._template = start
         self._conditions_of_choice: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._last = search._parent.depth + 1 == len(self._problem.network.stages)
-        self._directions = self._ray_directions()
+        self._centres: dict[Key, Witness] = {}
 
     def cells(self) -> Iterator[Cell]:
         start = tuple(self._template[self._live].tolist())
@@ -330,7 +322,7 @@ class _Walk:
                         queue.append(neighbour)
 
     def _interior(self, key: Key) -> Witness:
-        witness = self._ledger.find(self._conditions(key))
+        witness = self._centres.pop(key, None) or self._ledger.find(self._conditions(key))
         if witness is None:
             raise AssertionError("a cell beyond a proved facet has no interior; please report this as a bug")
         return witness
@@ -354,19 +346,15 @@ class _Walk:
         """The parent's facets and the sides of hyperplanes that define a cell."""
         sides: dict[int, int] = {}
         for choice, piece in zip(self._live, key, strict=True):
-            for row, sign in self._sides(choice, piece):
-                sides[row] = sign
-        count = self._arrangement.facets
-        rows = np.concatenate([np.arange(count), np.array(list(sides), dtype=np.int64) + count])
-        signs = np.concatenate([np.ones(count, dtype=np.int8), np.array(list(sides.values()), dtype=np.int8)])
-        return Conditions(rows, signs)
+            sides.update(self._sides(choice, piece))
+        return self._search._inside_parent.joined(sides)
 
     def _sides(self, choice: int, piece: int) -> list[tuple[int, int]]:
         cached = self._conditions_of_choice.get((choice, piece))
         if cached is None:
             arrangement = self._arrangement
             cached = [
-                (arrangement.class_of[index], sign * arrangement.orientation[index])
+                (arrangement.facets + arrangement.class_of[index], sign * arrangement.orientation[index])
                 for index, sign in self._activation.constraints(choice, piece)
                 if index in arrangement.class_of
             ]
@@ -413,80 +401,153 @@ class _Walk:
     def _facets(self, key: Key, found: dict[Key, Witness]) -> tuple[Conditions, Bools]:
         """Which of a cell's conditions are facets of it."""
         conditions = self._conditions(key)
-        count = self._arrangement.facets
         asked = np.ones(len(conditions.rows), dtype=bool)
         if self._last and not self._search._want_facets:
-            asked[:count] = False
-        facets = np.zeros(len(conditions.rows), dtype=bool)
-        witness = found[key]
-        if witness.exact is None:
-            facets |= self._hit_by_rays(witness.point - self._ledger.centre, conditions) & asked
+            asked[: self._arrangement.facets] = False
+        facets = self._hit_by_rays(found[key], conditions, asked)
         for position in np.flatnonzero(asked & ~facets).tolist():
             facets[position] = self._is_facet(key, conditions, position, found)
         return conditions, facets
 
     def _is_facet(self, key: Key, conditions: Conditions, position: int, found: dict[Key, Witness]) -> bool:
+        """Whether there are points of the parent just beyond one condition where all the others still hold."""
         row = int(conditions.rows[position])
         beyond = conditions.flipped(position)
         neighbour: Key | None = None
         if row >= self._arrangement.facets:
-            neighbour = self._across(key, row - self._arrangement.facets)
-            if neighbour in found and self._same(beyond, self._conditions(neighbour)):
-                self._ledger.tally.by_reuse += 1
-                return True
+            across = self._across(key, row - self._arrangement.facets)
+            if beyond.same_as(self._conditions(across)):
+                neighbour = across
+        if neighbour in found:
+            self._ledger.tally.by_reuse += 1
+            return True
         if self._ledger.known_empty(beyond, row, int(beyond.signs[position])):
             return False
         witness = self._ledger.find(beyond)
+        if witness is not None and neighbour is not None:
+            self._centres[neighbour] = witness
         return witness is not None
 
-    @staticmethod
-    def _same(one: Conditions, other: Conditions) -> bool:
-        return one.positive == other.positive and one.negative == other.negative
+    def _hit_by_rays(self, witness: Witness, conditions: Conditions, asked: Bools) -> Bools:
+        """Conditions that some ray from an interior point breaks first, each proved by a point just beyond it."""
+        hit = np.zeros(len(conditions.rows), dtype=bool)
+        if witness.exact is not None:
+            return hit
+        start = witness.point - self._ledger.centre
+        if self._problem.dim < BOX_MODE_FROM:
+            hit |= self._hit_along(start, conditions, self._directions)
+        else:
+            asked &= ~self._idle_bounds(conditions)
+            hit |= self._hit_along_axes(start, conditions)
+            if witness.roomiest is not None:
+                for share in _SHARES_TOWARD_ROOM:
+                    hit |= self._hit_along_axes(start + share * (witness.roomiest - start), conditions)
+            for directions in (self._ledger.rows.normals, self._sliding_directions):
+                rest = asked & ~hit
+                against = -directions[conditions.rows[rest]] * conditions.signs[rest, None]
+                hit |= self._hit_along(start, conditions, against)
+        hit &= asked
+        self._ledger.tally.by_rounding_bound += int(np.count_nonzero(hit))
+        return hit
 
-    def _ray_directions(self) -> Floats:
-        """Directions to shoot in from any cell of this parent: against every row, and at random."""
-        rows = self._ledger.rows
+    @cached_property
+    def _directions(self) -> Floats:
+        """Directions to shoot in from any cell of this parent: along every row's normal, and at random."""
         dimension = self._problem.dim
         generator = np.random.default_rng(1)
-        extra = generator.standard_normal((_RAYS_PER_DIMENSION * min(dimension, 16), dimension))
-        extra /= np.sqrt((extra**2).sum(axis=1))[:, None]
-        parts = [rows.normals, extra]
-        general = np.flatnonzero(np.count_nonzero(rows.normals, axis=1) > 1)
-        if len(general) < dimension:
-            # Slide along the other general rows: in high dimension this meets the wanted row first.
-            span = rows.normals[general]
-            inverse = np.linalg.pinv(span)
-            away = rows.normals - (rows.normals @ inverse) @ span
-            away[general] = inverse.T
-            parts.append(away)
-        stacked = np.concatenate(parts)
-        return np.concatenate([stacked, -stacked])
+        random = generator.standard_normal((_RAYS_PER_DIMENSION * dimension, dimension))
+        random /= np.sqrt((random**2).sum(axis=1))[:, None]
+        either_way = np.concatenate([self._ledger.rows.normals, random])
+        return np.concatenate([either_way, -either_way])
 
-    def _hit_by_rays(self, displacement: Floats, conditions: Conditions) -> Bools:
-        """Conditions that some ray from an interior point breaks first, proved by a point just beyond each."""
-        chosen = self._ledger.rows[conditions.rows].signed(conditions.signs)
-        margins = chosen.normals @ displacement + chosen.offsets
-        directions = self._directions
-        slopes = directions @ chosen.normals.T
+    @cached_property
+    def _sliding_directions(self) -> Floats:
+        """For each row a direction that changes it but none of the other general rows: in high dimension it meets the row first."""
+        normals = self._ledger.rows.normals
+        general = self._ledger.rows.split.general
+        span = normals[general]
+        inverse = np.linalg.pinv(span)
+        directions = normals - (normals @ inverse) @ span
+        directions[general] = inverse.T
+        return directions
+
+    def _hit_along(self, start: Floats, conditions: Conditions, directions: Floats) -> Bools:
+        """Conditions met first by rays in the given directions."""
+        hit = np.zeros(len(conditions.rows), dtype=bool)
+        margins = self._ledger.values(start[None], conditions)[0][0]
+        slopes = (directions @ self._ledger.rows.normals.T)[:, conditions.rows] * conditions.signs
         with np.errstate(divide="ignore", invalid="ignore"):
             times = np.where(slopes < 0, margins / -slopes, np.inf)
-        first = times.argmin(axis=1)
         each = np.arange(len(times))
+        first = times.argmin(axis=1)
         enter = times[each, first]
         times[each, first] = np.inf
-        leave = times.min(axis=1)
-        keep = np.isfinite(enter)
-        beyond = np.where(np.isfinite(leave), 0.5 * (enter + leave), 1.5 * enter)[keep]
-        points = displacement + directions[keep] * beyond[:, None]
-        hit = first[keep]
-        values, errors = chosen.values(points)
-        rows = np.arange(len(hit))
-        values[rows, hit] = -values[rows, hit]
+        beyond = 0.5 * (enter + np.minimum(times.min(axis=1, initial=np.inf), 2.0 * enter))
+        met = np.isfinite(enter)
+        points = start + directions[met] * beyond[met, None]
+        first = first[met]
+        values, errors = self._ledger.values(points, conditions)
+        values[np.arange(len(first)), first] *= -1.0
         proved = np.all(values > errors, axis=1) & self._ledger.trusted(points)
-        result = np.zeros(len(conditions.rows), dtype=bool)
-        result[hit[proved]] = True
-        self._ledger.tally.by_rounding_bound += int(np.count_nonzero(result))
-        return result
+        hit[first[proved]] = True
+        return hit
+
+    def _hit_along_axes(self, start: Floats, conditions: Conditions) -> Bools:
+        """Bounds of single coordinates that can be crossed by changing that coordinate only, all of them at once.
+
+        Such a ray can meet the general rows, of which there are few in high dimension, and its own bounds; never other ones.
+        """
+        hit = np.zeros(len(conditions.rows), dtype=bool)
+        rows, signs = self._ledger.rows, conditions.signs
+        values, errors = (part[0] for part in self._ledger.values(start[None], conditions))
+        if not np.all(values > errors):
+            return hit
+        axis, coordinate, slope, general = self._split(conditions)
+        enter = -values[axis] / slope
+        sideways = rows.normals[conditions.rows[general]][:, coordinate] * signs[general, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            blocked = values[general, None] / -(sideways * np.sign(enter))
+            leave = np.where(blocked > 0, blocked, np.inf).min(axis=0, initial=np.inf)
+        step = 0.5 * (np.abs(enter) + np.minimum(leave, 2.0 * np.abs(enter))) * np.sign(enter)
+        moved = start[coordinate] + step
+        low, high = self._ledger.trust_box
+        rounding = 2 * gamma(self._problem.dim + 6) * (np.abs(start).sum() + np.abs(step))
+        others = values[general, None] + sideways * step
+        slack = errors[general, None] + rounding + gamma(2) * np.abs(values[general, None])
+        clear = np.all(others > upward(slack), axis=0)
+        passed = values[axis] + slope * step < -upward(errors[axis] + rounding + gamma(2) * np.abs(values[axis]))
+        hit[axis] = clear & passed & (moved >= low[coordinate]) & (moved <= high[coordinate])
+        return hit
+
+    def _idle_bounds(self, conditions: Conditions) -> Bools:
+        """Bounds of single coordinates that no point of the cell comes near, because some general row is negative there.
+
+        The largest value of a row over the domain's box, less what it loses when one coordinate is held at its worse bound, is an
+        interval evaluation for all bounds at once.
+        """
+        axis, coordinate, slope, general = self._split(conditions)
+        low, high = self._ledger.box
+        rows = self._ledger.rows[conditions.rows[general]].signed(conditions.signs[general])
+        most = rows.offsets + np.maximum(rows.normals * low, rows.normals * high).sum(axis=1)
+        extent = np.maximum(np.abs(low), np.abs(high))
+        rounding = 2 * gamma(self._problem.dim + 6) * (np.abs(rows.normals) @ extent + np.abs(rows.offsets))
+        loss = rows.normals[:, coordinate] * np.sign(slope) * (high - low)[coordinate]
+        empty = most[:, None] - loss < -upward(rows.errors + rounding)[:, None]
+        idle = np.zeros(len(conditions.rows), dtype=bool)
+        idle[axis] = np.any(empty, axis=0)
+        self._ledger.tally.by_rounding_bound += int(np.count_nonzero(idle))
+        return idle
+
+    def _split(self, conditions: Conditions) -> tuple[Indices, Indices, Floats, Indices]:
+        """Positions of the conditions on single coordinates, those coordinates, the slopes, and positions of the others."""
+        split = self._ledger.rows.split
+        place = np.full(len(self._ledger.rows), -1)
+        place[conditions.rows] = np.arange(len(conditions.rows))
+        axis = place[split.axis]
+        asked = axis >= 0
+        general = place[split.general]
+        signs = conditions.signs[axis[asked]]
+        return axis[asked], split.coordinate[asked], split.slope[asked] * signs, general[general >= 0]
 
 
 def _corners(normals: Floats, low: Floats, high: Floats) -> Floats:

@@ -17,15 +17,20 @@ _INFINITY = highspy.kHighsInf
 _ROWWISE = int(highspy.MatrixFormat.kRowwise)
 _MINIMISE = int(highspy.ObjSense.kMinimize)
 _NEWTON_STEPS = 12
+_NEWTON_ACCURACY = 1e-6
 
 
 @dataclass(frozen=True)
 class Ball:
-    """A ball inside (radius > 0) or the least violated point of (radius <= 0) a set of rows, and their multipliers."""
+    """A ball inside (radius > 0) or the least violated point of (radius <= 0) a set of rows, and their multipliers.
+
+    ``roomiest`` is, where a box counts too, the point of the box that is farthest inside the rows alone.
+    """
 
     point: Floats
     radius: float
     multipliers: Floats
+    roomiest: Floats | None = None
 
 
 class Solver:
@@ -47,13 +52,15 @@ class Solver:
             self._highs.setOptionValue(name, value)
         self.solved = 0
 
-    def minimise(self, cost: Floats, normals: Floats, offsets: Floats, low: Floats, high: Floats) -> Ball | None:
-        """A minimiser of ``cost @ w`` over ``normals @ w + offsets >= 0`` in a box; the radius is the least value."""
-        found = self._solve(cost, normals, -offsets, low, high)
+    def minimise(
+        self, cost: Floats, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float
+    ) -> Ball | None:
+        """A minimiser of ``cost @ w`` over ``normals @ w + offsets >= 0`` in a box, in units of ``scale``."""
+        found = self._solve(cost, normals, -offsets / scale, low / scale, high / scale)
         if found is None:
             return None
         point, multipliers = found
-        return Ball(point, float(cost @ point), multipliers)
+        return Ball(point * scale, 0.0, multipliers)
 
     def largest_ball(self, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float) -> Ball | None:
         """Chebyshev centre: the largest t with ``normals @ w + offsets >= t``, for w in a box, in units of ``scale``."""
@@ -82,22 +89,23 @@ class Solver:
         half = 0.5 * float((high - low).min())
         if not len(offsets):
             return Ball(0.5 * (low + high), half, np.zeros(0))
+        ball = self.largest_ball(normals, offsets, low, high, scale)
+        if ball is None or ball.radius <= 0:
+            return ball
+        roomiest = ball.point
+        best = Ball(ball.point, 0.0, ball.multipliers, roomiest)
         shrink = 0.0
-        best: Ball | None = None
         for _ in range(_NEWTON_STEPS):
-            ball = self.largest_ball(normals, offsets, low + shrink, high - shrink, scale)
-            if ball is None:
-                return best
-            fitting = min(ball.radius, shrink)
-            if best is None or fitting > best.radius:
-                best = Ball(ball.point, fitting, ball.multipliers)
-            if ball.radius <= 0 and shrink == 0:
-                return ball
             slope = -float(np.abs(ball.multipliers @ normals).sum())
             following = min((ball.radius - slope * shrink) / (1.0 - slope), half)
-            if abs(following - shrink) <= 1e-9 * half:
+            if abs(following - shrink) <= _NEWTON_ACCURACY * half:
                 break
             shrink = following
+            ball = self.largest_ball(normals, offsets, low + shrink, high - shrink, scale)
+            if ball is None:
+                break
+            if min(ball.radius, shrink) > best.radius:
+                best = Ball(ball.point, min(ball.radius, shrink), ball.multipliers, roomiest)
         return best
 
     def _solve(

@@ -75,7 +75,7 @@ class Activation(ABC):
 
     @abstractmethod
     def select(self, form: Enclosure, pattern: Pattern) -> Enclosure:
-        """The affine function that the pattern makes of the pre-activations' affine functions."""
+        """What the pattern makes of the pre-activations; values at points take a pattern of one column a point."""
 
     @abstractmethod
     def select_exact(self, form: ExactMatrix, pattern: Pattern) -> ExactMatrix:
@@ -175,7 +175,7 @@ class PiecewiseLinear(Activation):
         return scaled + ExactMatrix.from_floats(self.offsets[unit, pattern])
 
     def select(self, form: Enclosure, pattern: Pattern) -> Enclosure:
-        unit = np.arange(self.size_in)
+        unit = np.arange(self.size_in).reshape(-1, *(1,) * (pattern.ndim - 1))
         return form.scaled(self.slopes[unit, pattern], self.offsets[unit, pattern])
 
     def select_exact(self, form: ExactMatrix, pattern: Pattern) -> ExactMatrix:
@@ -255,8 +255,11 @@ class MaxGroups(Activation):
         return z.rows(winners)
 
     def select(self, form: Enclosure, pattern: Pattern) -> Enclosure:
-        winners = self.starts[:-1] + pattern
-        return form[winners]
+        if pattern.ndim == 1:
+            return form[self.starts[:-1] + pattern]
+        winners = self.starts[:-1, None] + pattern
+        rows, error = (np.take_along_axis(part, winners, axis=0) for part in (form.rows, form.error))
+        return form.replaced(rows, error)
 
     def select_exact(self, form: ExactMatrix, pattern: Pattern) -> ExactMatrix:
         return form.rows((self.starts[:-1] + pattern).tolist())

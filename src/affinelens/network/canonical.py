@@ -224,11 +224,15 @@ class Network:
         cut = Stage("output", self.output, PiecewiseLinear.relu(self.output_size))
         return Network(self.input_shape, (*self.stages, cut), self.output, self.notes)
 
+    def locate_break(self, index: int) -> tuple[int, int]:
+        """The stage that a hyperplane belongs to, and its number there, by its number over all stages."""
+        stage = int(np.searchsorted(self.break_offsets, index, side="right")) - 1
+        return stage, index - self.break_offsets[stage]
+
     def describe_break(self, index: int) -> str:
         """Name of a hyperplane, by its number over all stages."""
-        stage = int(np.searchsorted(self.break_offsets, index, side="right")) - 1
-        inner = self.stages[stage].activation.describe(index - self.break_offsets[stage])
-        return f"stage {stage + 1}, {inner}"
+        stage, inner = self.locate_break(index)
+        return f"stage {stage + 1}, {self.stages[stage].activation.describe(inner)}"
 
     def __repr__(self) -> str:
         sizes = [self.input_size, *(s.activation.size_in for s in self.stages), self.output_size]

@@ -72,14 +72,20 @@ def _matrix(values: Any, name: str) -> NDArray[np.float64]:
     return array
 
 
-def network_from_npz(path: Path) -> Network:
-    """A network from an ``.npz`` file holding W0, b0, W1, b1, ... (by name, or else in the file's order)."""
+def read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an ``.npz`` file; pickled objects are refused."""
+    if not path.is_file():
+        raise AffineLensError(f"{path}: no such file; give an .npz file")
     try:
         with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, zipfile.BadZipFile, OSError, EOFError, KeyError, MemoryError) as error:
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, zipfile.BadZipFile, OSError, EOFError, KeyError, AttributeError, MemoryError) as error:
         raise AffineLensError(f"{path}: not a readable .npz file of plain numbers; save it with numpy.savez") from error
-    return network_from_named_arrays(arrays, str(path))
+
+
+def network_from_npz(path: Path) -> Network:
+    """A network from an ``.npz`` file holding W0, b0, W1, b1, ... (by name, or else in the file's order)."""
+    return network_from_named_arrays(read_npz(path), str(path))
 
 
 def network_from_safetensors(path: Path) -> Network:

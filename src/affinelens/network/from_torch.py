@@ -1,9 +1,9 @@
 """A torch module, exported at batch 1, replayed operation by operation.
 
-``torch.export`` turns the module's evaluation-mode forward pass into a flat, functional graph of ATen operators (in-place
-operations and views are already resolved there); each operator on a value that depends on the input becomes a call to
-:class:`GraphBuilder`. Operators on parameters alone are run by torch, in the model's own dtype, so the coefficients are the numbers the model
-computes with. The module is left as it was found.
+``torch.export`` turns the module's evaluation-mode forward pass into a flat, functional graph of ATen operators
+(in-place operations and views are resolved there); each operator on a value that depends on the input becomes a call to
+:class:`GraphBuilder`. Operators on parameters alone are run by torch, in the model's own dtype, so the coefficients are
+the numbers the model computes with. The module is left as it was found.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def _require_plain_parameters(module: torch.nn.Module) -> None:
             )
         if tensor.is_complex() or tensor.is_meta or tensor.is_quantized or tensor.layout is not torch.strided:
             raise AffineLensError(
-                f"{name} is a {tensor.layout} tensor of {tensor.dtype} on {tensor.device}; parameters must be dense real numbers"
+                f"{name} is a {tensor.layout} tensor of {tensor.dtype} on {tensor.device}; parameters must be dense "
+                f"real numbers"
             )
 
 
@@ -59,8 +60,8 @@ def _inferred_shape(module: torch.nn.Module) -> tuple[int, ...]:
             return (part.in_features,)
         if next(part.parameters(recurse=False), None) is not None:
             raise AffineLensError(
-                f"the first layer with parameters is {name or 'the module'} ({type(part).__name__}), which does not tell "
-                f"the shape of an input; pass input_shape= without the batch axis"
+                f"the first layer with parameters is {name or 'the module'} ({type(part).__name__}), which does not "
+                f"tell the shape of an input; pass input_shape= without the batch axis"
             )
     raise AffineLensError("the module has no nn.Linear that tells the shape of an input; pass input_shape=")
 
@@ -84,8 +85,8 @@ def _export(module: torch.nn.Module, shape: tuple[int, ...]) -> torch.export.Exp
     except Exception as error:  # whatever the user's forward pass raises
         cause = " ".join(next(iter(str(error).splitlines()), type(error).__name__).split()).rstrip(".")
         raise AffineLensError(
-            f"torch.export cannot trace {type(module).__name__} on an input of shape {(1, *shape)} ({cause}); the forward "
-            f"pass must take one tensor and run without data-dependent control flow, on inputs of the shape in input_shape="
+            f"torch.export cannot trace {type(module).__name__} on an input of shape {(1, *shape)} ({cause}); the "
+            f"forward pass must take one tensor of the shape in input_shape= and have no data-dependent control flow"
         ) from error
 
 
@@ -187,7 +188,8 @@ class _Replay:
     def _operator(self, node: Node) -> Callable[[_Replay, Node], Any]:
         name = _operator_name(node)
         if name not in _OPERATORS:
-            raise AffineLensError(f"this operator is not read; accepted are {', '.join(sorted(_OPERATORS))}")
+            accepted = ", ".join(sorted(known.removeprefix("aten.") for known in _OPERATORS))
+            raise AffineLensError(f"this operator is not read; accepted are {accepted}")
         return _OPERATORS[name]
 
     def _fold(self, node: Node, args: Any, kwargs: Any) -> Any:
@@ -228,7 +230,8 @@ class _Replay:
         tensor = value.cpu() if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=torch.float64)
         if tensor.ndim == 0:
             tensor = tensor.to(_scalar_dtype(node))
-        return parameter((tensor.double() if tensor.is_floating_point() else tensor).numpy(force=True), name)
+        wide = (tensor.double() if tensor.is_floating_point() else tensor).numpy(force=True)
+        return parameter(wide, name)
 
     def _scaled(self, tensor: Tensor, node: Node, position: int, name: str) -> Tensor:
         """The tensor times a Python number among the arguments (1 where it is left out)."""

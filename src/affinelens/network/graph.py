@@ -1,7 +1,7 @@
 """Building a canonical network operation by operation; what every importer calls.
 
-A :class:`Tensor` is an affine function of the input and of the outputs of earlier stages. Linear operations return another tensor;
-an activation closes a stage and returns a fresh one. No coefficients are ever multiplied here.
+A :class:`Tensor` is an affine function of the input and of the outputs of earlier stages. Linear operations return
+another tensor; an activation closes a stage and returns a fresh one. No coefficients are ever multiplied here.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ def parameter(values: ArrayLike, name: str) -> Floats:
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise AffineLensError(f"{name} holds values of type {array.dtype}; real numbers are needed")
-    wide = array.astype(np.float64)
-    if array.dtype.kind in "iu" and not np.array_equal(wide.astype(array.dtype), array):
+    if array.dtype.kind in "iu" and array.size and (array.max() > 2**53 or array.min() < -(2**53)):
         raise AffineLensError(f"{name} holds integers beyond 2**53, which float64 cannot represent; rescale the model")
+    with np.errstate(all="ignore"):  # a signalling NaN warns when it is converted
+        wide = array.astype(np.float64)
     if array.dtype.itemsize > 8 and not np.array_equal(wide.astype(array.dtype), array):
         raise AffineLensError(f"{name} holds {array.dtype} numbers that float64 cannot represent; convert the model")
     if not np.isfinite(wide).all():
@@ -69,7 +70,7 @@ class GraphBuilder:
     def input(self, *, batched: bool = False) -> Tensor:
         """The network's input; ``batched`` puts a batch axis of 1 in front, as frameworks do."""
         size = prod(self._input_shape)
-        _require_size(size, f"an input of shape {self._input_shape}")
+        require_size(size, f"an input of shape {self._input_shape}")
         return Tensor((1, *self._input_shape) if batched else self._input_shape, {0: identity(size)})
 
     def constant(self, values: Floats) -> Tensor:
@@ -102,7 +103,7 @@ class GraphBuilder:
         return self.linear(tensor, Select(positions.ravel(), tensor.size), positions.shape)
 
     def add(self, left: Tensor, right: Tensor) -> Tensor:
-        shape = _common_shape(left.shape, right.shape)
+        shape = common_shape(left.shape, right.shape)
         left, right = self.broadcast(left, shape), self.broadcast(right, shape)
         sources: dict[int, LinearMap] = dict(left.sources)
         for k, linear in right.sources.items():
@@ -117,7 +118,7 @@ class GraphBuilder:
         return self.add(left, self.scale(right, np.array(-1.0)))
 
     def scale(self, tensor: Tensor, factors: Floats) -> Tensor:
-        shape = _common_shape(tensor.shape, factors.shape)
+        shape = common_shape(tensor.shape, factors.shape)
         tensor = self.broadcast(tensor, shape)
         spread = _spread(factors, shape)
         return tensor if np.all(spread == 1.0) else self.linear(tensor, Scale(spread), shape)
@@ -128,7 +129,7 @@ class GraphBuilder:
             raise AffineLensError(
                 f"a tensor is divided by a constant that contains 0 or a number below {_SMALLEST_DIVISOR:g}"
             )
-        shape = _common_shape(tensor.shape, divisors.shape)
+        shape = common_shape(tensor.shape, divisors.shape)
         spread = _spread(divisors, shape)
         quotients = [_quotient(spread == divisor, divisor) for divisor in np.unique(spread).tolist()]
         return self.linear(self.broadcast(tensor, shape), add(quotients), shape)
@@ -163,10 +164,13 @@ class GraphBuilder:
         self, tensor: Tensor, *, gain: Floats, shift: Floats, mean: Floats, variance: Floats, epsilon: float, name: str
     ) -> Tensor:
         """Inference-mode batch norm over axis 1: ``(x - mean) * gain / sqrt(variance + epsilon) + shift``."""
-        if len(tensor.shape) < 2 or tensor.shape[1] != len(gain):
-            raise AffineLensError(f"{name}: batch norm over {len(gain)} channels got a tensor of shape {tensor.shape}")
+        lengths = [len(values) for values in (gain, shift, mean, variance)]
+        if len(tensor.shape) < 2 or lengths != [tensor.shape[1]] * 4:
+            raise AffineLensError(
+                f"batch norm parameters of lengths {lengths} do not fit a tensor of shape {tensor.shape}"
+            )
         if np.any(variance + epsilon <= 0):
-            raise AffineLensError(f"{name}: batch norm needs variance + epsilon above zero")
+            raise AffineLensError("batch norm needs variance + epsilon above zero")
         per_channel = (1, -1) + (1,) * (len(tensor.shape) - 2)
         factors = gain / np.sqrt(variance + epsilon)
         self.note(f"{name}: batch norm's gain / sqrt(variance + epsilon) was rounded once to float64")
@@ -195,7 +199,7 @@ def _blocks(matrix: Floats, copies: int) -> LinearMap:
     if copies == 1:
         return Dense(matrix)
     out_size, in_size = matrix.shape
-    _require_size(copies * matrix.size, f"a matrix of shape {matrix.shape} applied {copies} times")
+    require_size(copies * matrix.size, f"a matrix of shape {matrix.shape} applied {copies} times")
     columns = np.arange(in_size)[None, None, :] + in_size * np.arange(copies)[:, None, None]
     spread = np.broadcast_to(columns, (copies, out_size, in_size)).ravel()
     starts = np.arange(copies * out_size + 1) * in_size
@@ -211,19 +215,21 @@ def _quotient(where: NDArray[np.bool_], divisor: float) -> Scale:
 
 def _spread(values: NDArray[Number], shape: Shape) -> NDArray[Number]:
     """The values broadcast to a shape, flattened."""
-    _require_size(prod(shape), f"a tensor of shape {shape}")
-    if _common_shape(values.shape, shape) != shape:
+    require_size(prod(shape), f"a tensor of shape {shape}")
+    if common_shape(values.shape, shape) != shape:
         raise AffineLensError(f"a constant of shape {values.shape} does not fit a tensor of shape {shape}")
     return np.ascontiguousarray(np.broadcast_to(values, shape).ravel())
 
 
-def _common_shape(left: Shape, right: Shape) -> Shape:
+def common_shape(left: Shape, right: Shape) -> Shape:
+    """The shape two shapes broadcast to."""
     try:
         return np.broadcast_shapes(left, right)
     except ValueError:
         raise AffineLensError(f"shapes {left} and {right} cannot be combined element by element") from None
 
 
-def _require_size(count: int, what: str) -> None:
+def require_size(count: int, what: str) -> None:
+    """Refuse, before allocating it, what no real network needs."""
     if count > _LARGEST:
         raise AffineLensError(f"{what} needs {count} numbers, more than the {_LARGEST} that are accepted")

@@ -1,0 +1,29 @@
+"""AffineLens: every affine region of a piecewise affine network on a bounded domain, exactly."""
+
+from affinelens.domain import Box, Domain, Polytope
+from affinelens.engine import Certificate, Progress, Status
+from affinelens.enumeration import IncompleteError, count, enumerate
+from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.network import Network, network
+from affinelens.regions import Region, RegionSet, load
+from affinelens.version import __version__
+
+__all__ = [
+    "AffineLensError",
+    "Box",
+    "Certificate",
+    "Domain",
+    "IncompleteError",
+    "MissingExtraError",
+    "Network",
+    "Polytope",
+    "Progress",
+    "Region",
+    "RegionSet",
+    "Status",
+    "__version__",
+    "count",
+    "enumerate",
+    "load",
+    "network",
+]

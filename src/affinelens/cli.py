@@ -1,0 +1,288 @@
+"""The command line: ``affinelens inspect | count | enumerate | demo``.
+
+Each command reads its arguments, calls the same functions a Python user would, and prints either a short text or, with ``--json``, one
+object. Errors are one sentence on stderr with exit code 2; Ctrl-C keeps what was found and exits with 130.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from affinelens.domain import Box, Domain, Polytope
+from affinelens.engine import ENGINES, Certificate, Outcome, Progress, ProgressFunction, Status, choose
+from affinelens.enumeration import available_cores, compile_for, enumerate as enumerate_regions, walk
+from affinelens.errors import AffineLensError
+from affinelens.network import Network, network
+from affinelens.regions.run_directory import require_writable
+from affinelens.version import __version__
+
+INTERRUPTED = 130
+BAD_INPUT = 2
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def main() -> None:
+    """Entry point: run a command and turn every expected failure into one sentence."""
+    try:
+        sys.exit(commands(standalone_mode=False) or 0)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.Abort:
+        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except click.ClickException as error:
+        _fail(" ".join(error.format_message().split()))
+    except AffineLensError as error:
+        _fail(str(error))
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _fail(sentence: str) -> None:
+    click.echo(f"affinelens: {sentence}", err=True)
+    sys.exit(BAD_INPUT)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
+@click.version_option(__version__, prog_name="affinelens")
+def commands() -> None:
+    """Every affine region of a piecewise affine network on a bounded domain, exactly.
+
+    MODEL is an .onnx file, or a plain ReLU network W0, b0, W1, b1, ... in an .npz, .safetensors or .pt file.
+    """
+
+
+def _options(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    def apply(command: Command) -> Command:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return apply
+
+
+_DOMAIN = _options(
+    click.option("--box", nargs=2, metavar="LO HI", help="Every input between LO and HI: numbers, or one per input as 0,0,1."),
+    click.option("--domain", "domain_file", metavar="FILE", help="An .npz file with W and b: the domain W x + b >= 0."),
+)
+_WALK = _options(
+    click.option("--engine", default="auto", show_default=True, metavar="NAME", help=f"One of {', '.join(ENGINES)}."),
+    click.option("--workers", type=int, metavar="N", help="Processes to use.  [default: one a core]"),
+    click.option("--max-regions", type=int, metavar="N", help="Stop after N regions."),
+    click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds."),
+    click.option("--cut-outputs", is_flag=True, help="Also cut regions where an output is zero."),
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+
+
+@commands.command()
+@click.argument("model")
+@_DOMAIN
+@_WALK
+@_JSON
+def inspect(model: str, box: Any, domain_file: str | None, engine: str, as_json: bool, workers: int | None, **_: Any) -> int:
+    """Show a network, and what enumerating it on a domain would do."""
+    started = time.perf_counter()
+    compiled = network(model)
+    chosen = choose(engine)
+    domain = _read_domain(compiled, box, domain_file) if box or domain_file else None
+    report = _base_report(None, None, time.perf_counter() - started, chosen) | {
+        "model": model,
+        "inputs": compiled.input_size,
+        "outputs": compiled.output_size,
+        "units": compiled.units,
+        "stages": [
+            {"name": s.name, "units": s.activation.size_in, "hyperplanes": len(s.activation.breaks)} for s in compiled.stages
+        ],
+        "notes": list(compiled.notes),
+        "model_sha256": compiled.digest,
+        "dimension": None if domain is None else domain.dim,
+        "workers": workers or available_cores(),
+    }
+    if as_json:
+        _print_json(report)
+        return 0
+    click.echo(compiled.report())
+    if domain is None:
+        click.echo("domain: none given; add --box LO HI or --domain FILE")
+    else:
+        click.echo(f"domain: {domain!r}, dimension {domain.dim}")
+    click.echo(f"engine: {chosen} (any dimension, exact), {report['workers']} process(es)")
+    return 0
+
+
+@commands.command()
+@click.argument("model")
+@_DOMAIN
+@_WALK
+@_JSON
+def count(model: str, box: Any, domain_file: str | None, as_json: bool, **options: Any) -> int:
+    """Count the regions of MODEL on a domain."""
+    compiled = network(model)
+    domain = _read_domain(compiled, box, domain_file)
+    with _progress() as progress:
+        _, outcome = walk(compiled, domain, progress=progress, keep=False, **options)
+    if as_json:
+        _print_json(_report(outcome) | {"model": model})
+    else:
+        click.echo(f"{outcome.regions} regions")
+        _print_end(outcome)
+    return _exit_code(outcome.status)
+
+
+@commands.command("enumerate")
+@click.argument("model")
+@_DOMAIN
+@_WALK
+@click.option("-o", "--output", metavar="RUN", help="Directory to save the regions in.")
+@click.option("--overwrite", is_flag=True, help="Replace a run that is already in RUN.")
+@_JSON
+def enumerate_command(
+    model: str, box: Any, domain_file: str | None, output: str | None, overwrite: bool, as_json: bool, **options: Any
+) -> int:
+    """Find every region of MODEL on a domain; -o saves them."""
+    if output is not None:
+        require_writable(Path(output), overwrite=overwrite)
+    compiled = network(model)
+    domain = _read_domain(compiled, box, domain_file)
+    with _progress() as progress:
+        regions = enumerate_regions(compiled, domain, progress=progress, **options)
+    if output is not None:
+        regions.save(output, overwrite=overwrite)
+    if as_json:
+        _print_json(_report(regions.outcome) | {"model": model, "run": output})
+        return _exit_code(regions.status)
+    click.echo(f"{len(regions)} regions")
+    _print_end(regions.outcome)
+    if output is None:
+        click.echo("not saved; add -o RUN to keep the regions")
+    else:
+        click.echo(f"saved in {output}")
+    return _exit_code(regions.status)
+
+
+@commands.command()
+@_JSON
+def demo(as_json: bool) -> int:
+    """Enumerate a small two-moons classifier that comes with the package."""
+    path = files("affinelens") / "data" / "two_moons.npz"
+    compiled = network(Path(str(path)))
+    domain = Box(-1, 1, dim=2)
+    with _progress() as progress:
+        regions = enumerate_regions(compiled, domain, progress=progress)
+    if as_json:
+        _print_json(_report(regions.outcome) | {"model": "two_moons.npz"})
+        return _exit_code(regions.status)
+    click.echo("A two-moons classifier on the square [-1, 1] x [-1, 1]\n")
+    for label, text in regions.summary().items():
+        click.echo(f"  {label:<15} {text}")
+    region = regions[int(regions.locate([0.0, 0.0]))]
+    jacobian, constant = region.affine
+    click.echo(f"\nThe region at the origin has {len(region.facets)} facets:")
+    for facet in region.facets:
+        click.echo(f"  {facet}")
+    click.echo("and there the network's two outputs are exactly")
+    for row, offset in zip(jacobian, constant, strict=True):
+        click.echo(f"  {row[0]:+.4f} x0 {row[1]:+.4f} x1 {offset:+.4f}")
+    click.echo("\nNext: affinelens enumerate MODEL --box -1 1 -o RUN, or in Python: import affinelens as al; help(al.enumerate)")
+    return _exit_code(regions.status)
+
+
+def _read_domain(compiled: Network, box: tuple[str, str] | None, domain_file: str | None) -> Domain:
+    if (box is None) == (domain_file is None):
+        raise AffineLensError("give the domain, once: --box LO HI or --domain FILE")
+    domain: Domain
+    if box is not None:
+        lower, upper = (_bounds(text) for text in box)
+        scalars = len(lower) == len(upper) == 1
+        domain = Box(lower[0], upper[0], dim=compiled.input_size) if scalars else Box(_spread(lower), _spread(upper))
+    else:
+        domain = _read_polytope(Path(str(domain_file)))
+    compile_for(compiled, domain)
+    return domain
+
+
+def _spread(bounds: list[float]) -> list[float] | float:
+    return bounds[0] if len(bounds) == 1 else bounds
+
+
+def _bounds(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise AffineLensError(f"--box takes numbers, or one per input as 0,0,1; got {text!r}") from error
+
+
+def _read_polytope(path: Path) -> Polytope:
+    from affinelens.network.from_arrays import read_npz
+
+    arrays = read_npz(path)
+    if not {"W", "b"} <= set(arrays):
+        found = ", ".join(sorted(arrays)) or "nothing"
+        raise AffineLensError(f"{path}: a domain file holds arrays W and b with W x + b >= 0, but this one holds {found}")
+    try:
+        return Polytope(arrays["W"], arrays["b"])
+    except AffineLensError as error:
+        raise error.located(str(path)) from error
+
+
+@contextmanager
+def _progress() -> Iterator[ProgressFunction | None]:
+    """A line that is rewritten on a terminal; nothing anywhere else."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    def line(update: Progress) -> Text:
+        rate = update.regions / update.seconds if update.seconds else 0.0
+        layers = " -> ".join(f"{n:,}" for n in update.layer_counts)
+        return Text(
+            f"{update.regions:,} regions, {rate:,.0f}/s, {update.seconds:.0f} s; cells by stage {layers}; {update.pending:,} waiting"
+        )
+
+    with Live(console=Console(stderr=True), transient=True, refresh_per_second=10) as live:
+        yield lambda update: live.update(line(update))
+
+
+def _base_report(regions: int | None, status: str | None, seconds: float, engine: str) -> dict[str, Any]:
+    return {"regions": regions, "status": status, "seconds": round(seconds, 6), "engine": engine, "exact": True}
+
+
+def _report(outcome: Outcome) -> dict[str, Any]:
+    return _base_report(outcome.regions, outcome.status.name, outcome.seconds, outcome.engine) | {
+        "message": str(outcome.status),
+        "layer_counts": list(outcome.layer_counts),
+        "certificate": outcome.certificate.to_json(),
+    }
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    click.echo(json.dumps(data))
+
+
+def _print_end(outcome: Outcome) -> None:
+    certificate: Certificate = outcome.certificate
+    click.echo(str(outcome.status))
+    click.echo(f"cells by stage: {' -> '.join(str(n) for n in outcome.layer_counts)}")
+    click.echo(
+        f"{outcome.seconds:.3g} s by {outcome.engine}; {certificate.decisions} decisions, "
+        f"{certificate.by_exact_arithmetic} of them in rational arithmetic"
+    )
+
+
+def _exit_code(status: Status) -> int:
+    return INTERRUPTED if status is Status.CANCELLED else 0

@@ -1,0 +1,172 @@
+"""The two questions: which regions are there, and how many."""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+from affinelens.domain import Domain
+from affinelens.engine import Limits, Outcome, ProgressFunction, Status, choose, run as run_engine
+from affinelens.errors import AffineLensError
+from affinelens.network import Network, network
+from affinelens.regions import RegionSet
+from affinelens.regions.run_directory import require_writable
+
+
+class IncompleteError(AffineLensError):
+    """A count was stopped before it was complete; ``regions`` is how many were found."""
+
+    def __init__(self, message: str, regions: int = 0, status: Status = Status.CANCELLED) -> None:
+        super().__init__(message)
+        self.regions = regions
+        self.status = status
+
+
+def enumerate(
+    model: Any,
+    domain: Domain,
+    *,
+    engine: str = "auto",
+    workers: int | None = None,
+    max_regions: int | None = None,
+    time_limit: float | None = None,
+    progress: ProgressFunction | None = None,
+    run: str | Path | None = None,
+    cut_outputs: bool = False,
+) -> RegionSet:
+    """Find every region of a network on a bounded domain.
+
+    Parameters
+    ----------
+    model
+        Anything :func:`affinelens.network` takes.
+    domain
+        A :class:`Box` or :class:`Polytope` over the network's inputs.
+    engine
+        ``"auto"`` or the name of an engine.
+    workers
+        Number of processes; None for one a core. The result does not depend on it.
+    max_regions, time_limit
+        Stop after this many regions or seconds; ``status`` then says so.
+    progress
+        Called about ten times a second with a :class:`affinelens.Progress`.
+    run
+        Directory to save the result in, even if it was stopped early.
+    cut_outputs
+        Also cut regions where an output is zero (the paper's Algorithm 1 as printed).
+
+    Returns
+    -------
+    RegionSet
+        With ``status`` COMPLETE unless a limit or Ctrl-C stopped the walk.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> rs = al.enumerate([([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 1.0]], [0.0])], al.Box(-1, 1, dim=1))
+    >>> len(rs), rs.status.name
+    (3, 'COMPLETE')
+    """
+    if run is not None:
+        require_writable(Path(run))
+    compiled, outcome = walk(
+        model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
+        progress=progress, cut_outputs=cut_outputs, keep=True,
+    )  # fmt: skip
+    options = {
+        "engine": engine, "workers": workers, "max_regions": max_regions, "time_limit": time_limit, "cut_outputs": cut_outputs,
+    }  # fmt: skip
+    regions = RegionSet(compiled, domain, outcome, options)
+    if run is not None:
+        regions.save(run)
+    return regions
+
+
+def count(
+    model: Any,
+    domain: Domain,
+    *,
+    engine: str = "auto",
+    workers: int | None = None,
+    max_regions: int | None = None,
+    time_limit: float | None = None,
+    progress: ProgressFunction | None = None,
+    cut_outputs: bool = False,
+) -> int:
+    """Count the regions of a network on a bounded domain; the options are those of :func:`enumerate`.
+
+    A limit or Ctrl-C raises :class:`IncompleteError`, which holds the number found so far: a partial count is never returned as the count.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> al.count([([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 1.0]], [0.0])], al.Box(-1, 1, dim=1))
+    3
+    """
+    _, outcome = walk(
+        model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
+        progress=progress, cut_outputs=cut_outputs, keep=False,
+    )  # fmt: skip
+    if outcome.status is not Status.COMPLETE:
+        raise IncompleteError(
+            f"the count is {outcome.status}; at least {outcome.regions} regions exist", outcome.regions, outcome.status
+        )
+    return outcome.regions
+
+
+def walk(
+    model: Any,
+    domain: Domain,
+    *,
+    engine: str,
+    workers: int | None,
+    max_regions: int | None,
+    time_limit: float | None,
+    progress: ProgressFunction | None,
+    cut_outputs: bool,
+    keep: bool,
+) -> tuple[Network, Outcome]:
+    """Check every argument, compile the model and run an engine; ``keep`` off only counts."""
+    choose(engine)
+    limits = Limits(
+        _whole(max_regions, "max_regions"), _seconds(time_limit), _whole(workers, "workers") or available_cores()
+    )
+    if not isinstance(domain, Domain):
+        raise AffineLensError(f"the domain must be a Box or a Polytope, but got {type(domain).__name__}")
+    compiled = compile_for(model, domain)
+    if cut_outputs:
+        compiled = compiled.with_output_cut()
+    return compiled, run_engine(compiled, domain.frame, limits, engine=engine, keep=keep, progress=progress)
+
+
+def compile_for(model: Any, domain: Domain) -> Network:
+    """Compile a model and check that it takes the domain's inputs."""
+    compiled = network(model)
+    if compiled.input_size != domain.inputs:
+        raise AffineLensError(
+            f"the network takes {compiled.input_size} inputs but the domain has {domain.inputs}; give a domain with one range an input"
+        )
+    return compiled
+
+
+def available_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _whole(value: Any, name: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise AffineLensError(f"{name} must be a whole number of at least 1, but got {value!r}")
+    return int(value)
+
+
+def _seconds(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < float("inf"):
+        raise AffineLensError(f"time_limit must be a number of seconds above 0, but got {value!r}")
+    return float(value)

@@ -1,0 +1,117 @@
+"""A network as plain data: a JSON structure that refers to named arrays. Nothing in it can run code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.errors import AffineLensError
+from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
+from affinelens.network.canonical import AffineSum, Network, Stage
+from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def network_to_data(network: Network) -> tuple[dict[str, Any], Arrays]:
+    """The network's structure and its arrays."""
+    arrays: Arrays = {}
+
+    def keep(array: NDArray[Any]) -> str:
+        name = f"a{len(arrays)}"
+        arrays[name] = array
+        return name
+
+    def linear(part: LinearMap) -> dict[str, Any]:
+        match part:
+            case Dense():
+                return {"kind": "dense", "weight": keep(part.weight)}
+            case Sparse():
+                stored = {"starts": keep(part.starts), "columns": keep(part.columns), "values": keep(part.values)}
+                return {"kind": "sparse", "size_in": part.size_in, **stored}
+            case Scale():
+                return {"kind": "scale", "factors": keep(part.factors), "over": part.over}
+            case Select():
+                return {"kind": "select", "indices": keep(part.indices), "size_in": part.size_in}
+            case Chain() | Sum():
+                kind = "chain" if isinstance(part, Chain) else "sum"
+                return {"kind": kind, "maps": [linear(inner) for inner in part.maps]}
+        raise AffineLensError(f"a linear map of type {type(part).__name__} cannot be saved")
+
+    def affine(total: AffineSum) -> dict[str, Any]:
+        sources = [[k, linear(part)] for k, part in total.sources]
+        return {"size": total.size, "sources": sources, "bias": None if total.bias is None else linear(total.bias)}
+
+    def activation(function: Activation) -> dict[str, Any]:
+        if isinstance(function, MaxGroups):
+            return {"kind": "max", "starts": keep(function.starts)}
+        if isinstance(function, PiecewiseLinear):
+            columns = {name: keep(getattr(function, name)) for name in ("breakpoints", "slopes", "offsets")}
+            return {"kind": "piecewise linear", **columns}
+        raise AffineLensError(f"an activation of type {type(function).__name__} cannot be saved")
+
+    stages = [
+        {"name": s.name, "linear": affine(s.linear), "activation": activation(s.activation)} for s in network.stages
+    ]
+    structure = {
+        "input_shape": list(network.input_shape),
+        "stages": stages,
+        "output": affine(network.output),
+        "notes": list(network.notes),
+    }
+    return structure, arrays
+
+
+def network_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Network:
+    """Rebuild a network; anything that does not fit together is an error."""
+
+    def floats(name: str) -> NDArray[np.float64]:
+        return arrays[name].astype(np.float64)
+
+    def indices(name: str) -> NDArray[np.int64]:
+        return arrays[name].astype(np.int64)
+
+    def linear(data: Mapping[str, Any]) -> LinearMap:
+        kind = data["kind"]
+        if kind == "dense":
+            return Dense(floats(data["weight"]))
+        if kind == "sparse":
+            return Sparse(indices(data["starts"]), indices(data["columns"]), floats(data["values"]), int(data["size_in"]))
+        if kind == "scale":
+            return Scale(floats(data["factors"]), int(data["over"]))
+        if kind == "select":
+            return Select(indices(data["indices"]), int(data["size_in"]))
+        if kind in ("chain", "sum"):
+            maps = tuple(linear(inner) for inner in data["maps"])
+            return Chain(maps) if kind == "chain" else Sum(maps)
+        raise AffineLensError(f"a linear map of kind {kind!r} is unknown")
+
+    def affine(data: Mapping[str, Any], sizes: list[int]) -> AffineSum:
+        sources = tuple((int(k), linear(part)) for k, part in data["sources"])
+        bias = None if data["bias"] is None else linear(data["bias"])
+        size = int(data["size"])
+        fits = all(0 <= k < len(sizes) and (m.size_in, m.size_out) == (sizes[k], size) for k, m in sources)
+        if not fits or (bias is not None and (bias.size_in, bias.size_out) != (1, size)):
+            raise AffineLensError("the sizes of its linear maps do not fit together")
+        return AffineSum(size, sources, bias)
+
+    def activation(data: Mapping[str, Any]) -> Activation:
+        if data["kind"] == "max":
+            return MaxGroups(indices(data["starts"]))
+        return PiecewiseLinear(floats(data["breakpoints"]), floats(data["slopes"]), floats(data["offsets"]))
+
+    shape = tuple(int(n) for n in structure["input_shape"])
+    sizes = [prod(shape)]
+    stages = []
+    for data in structure["stages"]:
+        stage = Stage(str(data["name"]), affine(data["linear"], sizes), activation(data["activation"]))
+        if stage.activation.size_in != stage.linear.size:
+            raise AffineLensError("a stage's activation does not fit its linear map")
+        sizes.append(stage.activation.size_out)
+        stages.append(stage)
+    output = affine(structure["output"], sizes)
+    return Network(shape, tuple(stages), output, tuple(str(note) for note in structure["notes"]))

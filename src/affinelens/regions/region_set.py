@@ -1,0 +1,206 @@
+"""All regions of one enumeration, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from affinelens.domain import Domain
+from affinelens.engine import Certificate, Outcome, Status
+from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.network import Network
+from affinelens.regions.locate import patterns_at
+from affinelens.regions.region import Region
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+Floats = NDArray[np.float64]
+
+
+class RegionSet:
+    """The regions of a network on a domain.
+
+    Columns come first: ``points``, ``patterns``, and facets as values with offsets (``facet_values``, ``facet_offsets``). ``rs[i]``
+    and iteration give :class:`Region` views of single rows.
+    """
+
+    def __init__(self, network: Network, domain: Domain, outcome: Outcome, options: dict[str, Any]) -> None:
+        self.network = network
+        self.domain = domain
+        self.outcome = outcome
+        self.options = options
+        self._points: Floats | None = None
+        self._lookup: dict[bytes, int] | None = None
+
+    @property
+    def status(self) -> Status:
+        """How the walk ended; ``print(rs.status)`` says it in a sentence."""
+        return self.outcome.status
+
+    @property
+    def certificate(self) -> Certificate:
+        """How the verdicts were reached and what they prove."""
+        return self.outcome.certificate
+
+    @property
+    def engine(self) -> str:
+        return self.outcome.engine
+
+    @property
+    def seconds(self) -> float:
+        """How long the walk took."""
+        return self.outcome.seconds
+
+    @property
+    def layer_counts(self) -> tuple[int, ...]:
+        """The paper's R_1 .. R_L: how many cells the first l stages make."""
+        return self.outcome.layer_counts
+
+    @property
+    def points(self) -> Floats:
+        """An interior point a region, in input coordinates."""
+        if self._points is None:
+            self._points = self.domain.frame.to_inputs(self.outcome.points)
+        return self._points
+
+    @property
+    def patterns(self) -> NDArray[np.unsignedinteger[Any]]:
+        """A row a region: which piece each unit is on, stages in order."""
+        return self.outcome.patterns
+
+    @property
+    def facet_values(self) -> NDArray[np.int64]:
+        """Hyperplane numbers of all regions' facets; region i's are ``facet_values[facet_offsets[i]:facet_offsets[i + 1]]``."""
+        return self.outcome.facets
+
+    @property
+    def facet_offsets(self) -> NDArray[np.int64]:
+        return self.outcome.offsets
+
+    def facet_numbers(self, index: int) -> NDArray[np.int64]:
+        """Hyperplane numbers of one region's facets."""
+        return self.outcome.facets[self.outcome.offsets[index] : self.outcome.offsets[index + 1]]
+
+    def facet_signs(self, index: int) -> NDArray[np.int8]:
+        """On which side of each of its facets' hyperplanes a region lies."""
+        return self.outcome.facet_signs[self.outcome.offsets[index] : self.outcome.offsets[index + 1]]
+
+    def describe_hyperplane(self, number: int) -> str:
+        """A hyperplane by its number: a constraint of the domain or a unit of the network."""
+        frame = self.domain.frame
+        if number < frame.rows.shape[0]:
+            return f"domain, {self.domain.describe_constraint(frame.constraints[number])}"
+        return self.network.describe_break(number - frame.rows.shape[0])
+
+    def exact_point(self, index: int) -> list[Fraction]:
+        """An interior point of one region, in rationals and input coordinates."""
+        stored = self.outcome.exact_points.get(index)
+        coordinates = stored if stored is not None else [Fraction(v) for v in self.outcome.points[index].tolist()]
+        chart = self.domain.frame.chart
+        homogeneous = [*coordinates, Fraction(1)]
+        return [
+            sum((chart.entry(i, k) * homogeneous[k] for k in range(chart.shape[1])), Fraction(0))
+            for i in range(chart.shape[0])
+        ]
+
+    def __len__(self) -> int:
+        return len(self.outcome.patterns)
+
+    @overload
+    def __getitem__(self, index: int) -> Region: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Region]: ...
+    def __getitem__(self, index: int | slice) -> Region | list[Region]:
+        if isinstance(index, slice):
+            return [Region(self, i) for i in range(*index.indices(len(self)))]
+        position = int(index) + len(self) if index < 0 else int(index)
+        if not 0 <= position < len(self):
+            raise IndexError(f"there is no region {index}; there are {len(self)}")
+        return Region(self, position)
+
+    def __iter__(self) -> Iterator[Region]:
+        return (Region(self, i) for i in range(len(self)))
+
+    def locate(self, x: ArrayLike) -> Any:
+        """The region that contains x: its index, or -1 outside the domain (or, in an incomplete set, where none was found).
+
+        Takes one point or several (a row each; the answer is then an array). A point on a border is assigned to one of the regions that
+        meet there, always the same one.
+        """
+        points = np.asarray(x, dtype=np.float64)
+        size = self.network.input_size
+        single = points.size == size and (points.ndim == 1 or points.shape == self.network.input_shape)
+        if not single and (points.ndim < 2 or points.size != len(points) * size):
+            raise AffineLensError(f"locate takes points of {size} numbers, but got an array of shape {points.shape}")
+        found = self._locate(points.reshape(-1, size))
+        return int(found[0]) if single else found
+
+    def _locate(self, points: Floats) -> NDArray[np.int64]:
+        result = np.full(len(points), -1, dtype=np.int64)
+        coordinates, inside = self.domain.coordinates(points)
+        if not len(self) or not inside.any():
+            return result
+        stored = self.outcome.exact_points.get(0)
+        interior = stored if stored is not None else [Fraction(v) for v in self.outcome.points[0].tolist()]
+        patterns = patterns_at(self.network, self.domain.frame, coordinates[inside], interior)
+        if self._lookup is None:
+            self._lookup = {pattern.tobytes(): i for i, pattern in enumerate(self.patterns)}
+        lookup = self._lookup
+        result[inside] = [lookup.get(pattern.tobytes(), -1) for pattern in patterns]
+        return result
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The columns as an Arrow table."""
+        from affinelens.regions.table import regions_to_table
+
+        return regions_to_table(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A data frame with one row a region: its point (``x0, x1, ...``), pattern and number of facets."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from error
+        frame = pandas.DataFrame(self.points, columns=[f"x{i}" for i in range(self.network.input_size)])
+        frame["pattern"] = list(self.patterns)
+        frame["facets"] = np.diff(self.facet_offsets)
+        frame.index.name = "region"
+        return frame
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the set as a run directory (Parquet and a JSON manifest) that :func:`affinelens.load` reads."""
+        from affinelens.regions.run_directory import save
+
+        return save(self, Path(path), overwrite=overwrite)
+
+    def summary(self) -> dict[str, str]:
+        """What the set is, as labels and short texts."""
+        layers = " -> ".join(f"{count:,}" for count in self.layer_counts)
+        proof = self.certificate
+        return {
+            "regions": f"{len(self):,}",
+            "status": str(self.status),
+            "network": repr(self.network),
+            "domain": repr(self.domain),
+            "cells by stage": layers,
+            "engine": f"{self.engine}, {self.seconds:.3g} s",
+            "decisions": f"{proof.decisions:,}, of which {proof.by_exact_arithmetic:,} needed rational arithmetic",
+        }
+
+    def __repr__(self) -> str:
+        return f"RegionSet({len(self):,} regions, {self.status.name}, dimension {self.domain.dim}, by {self.engine})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(label)}</th><td style='text-align:left'>{escape(text)}</td></tr>"
+            for label, text in self.summary().items()
+        )
+        return f"<table>{rows}</table>"
