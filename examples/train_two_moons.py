@@ -5,7 +5,9 @@ Run ``python examples/train_two_moons.py`` to write ``src/affinelens/data/two_mo
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +58,7 @@ def train() -> tuple[list[Floats], float]:
     generator = np.random.default_rng(SEED)
     points, label = two_moons(generator)
     parameters: list[Floats] = []
-    for fan_in, fan_out in zip(SIZES[:-1], SIZES[1:], strict=True):
+    for fan_in, fan_out in pairwise(SIZES):
         parameters.append(generator.uniform(-1, 1, (fan_out, fan_in)) * np.sqrt(6 / fan_in))
         parameters.append(generator.uniform(-1, 1, fan_out) / np.sqrt(fan_in))
     first = [np.zeros_like(p) for p in parameters]
@@ -75,7 +77,8 @@ def train() -> tuple[list[Floats], float]:
 def main() -> None:
     parameters, accuracy = train()
     names = [f"{kind}{i // 2}" for i, kind in enumerate("Wb" * (len(parameters) // 2))]
-    np.savez(TARGET, **{name: p.astype(np.float32) for name, p in zip(names, parameters, strict=True)})
+    arrays: dict[str, Any] = {name: p.astype(np.float32) for name, p in zip(names, parameters, strict=True)}
+    np.savez(TARGET, **arrays)
     print(f"accuracy {accuracy:.3f}, saved {TARGET.name}")
 
 

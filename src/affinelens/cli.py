@@ -1,7 +1,8 @@
 """The command line: ``affinelens inspect | count | enumerate | demo``.
 
-Each command reads its arguments, calls the same functions a Python user would, and prints either a short text or, with ``--json``, one
-object. Errors are one sentence on stderr with exit code 2; Ctrl-C keeps what was found and exits with 130.
+Each command reads its arguments, calls the same functions a Python user would, and prints either a short text or,
+with ``--json``, one object. Errors are one sentence on stderr with exit code 2; Ctrl-C keeps what was found and exits
+with 130.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import click
 
 from affinelens.domain import Box, Domain, Polytope
 from affinelens.engine import ENGINES, Certificate, Outcome, Progress, ProgressFunction, Status, choose
-from affinelens.enumeration import available_cores, compile_for, enumerate as enumerate_regions, walk
+from affinelens.enumeration import available_cores, compile_for, walk
+from affinelens.enumeration import enumerate as enumerate_regions
 from affinelens.errors import AffineLensError
 from affinelens.network import Network, network
 from affinelens.regions.run_directory import require_writable
@@ -73,7 +75,9 @@ def _options(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
 
 
 _DOMAIN = _options(
-    click.option("--box", nargs=2, metavar="LO HI", help="Every input between LO and HI: numbers, or one per input as 0,0,1."),
+    click.option(
+        "--box", nargs=2, metavar="LO HI", help="Every input between LO and HI: numbers, or one per input as 0,0,1."
+    ),
     click.option("--domain", "domain_file", metavar="FILE", help="An .npz file with W and b: the domain W x + b >= 0."),
 )
 _WALK = _options(
@@ -91,7 +95,9 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 @_DOMAIN
 @_WALK
 @_JSON
-def inspect(model: str, box: Any, domain_file: str | None, engine: str, as_json: bool, workers: int | None, **_: Any) -> int:
+def inspect(
+    model: str, box: Any, domain_file: str | None, engine: str, as_json: bool, workers: int | None, **_: Any
+) -> int:
     """Show a network, and what enumerating it on a domain would do."""
     started = time.perf_counter()
     compiled = network(model)
@@ -103,7 +109,8 @@ def inspect(model: str, box: Any, domain_file: str | None, engine: str, as_json:
         "outputs": compiled.output_size,
         "units": compiled.units,
         "stages": [
-            {"name": s.name, "units": s.activation.size_in, "hyperplanes": len(s.activation.breaks)} for s in compiled.stages
+            {"name": s.name, "units": s.activation.size_in, "hyperplanes": len(s.activation.breaks)}
+            for s in compiled.stages
         ],
         "notes": list(compiled.notes),
         "model_sha256": compiled.digest,
@@ -195,7 +202,10 @@ def demo(as_json: bool) -> int:
     click.echo("and there the network's two outputs are exactly")
     for row, offset in zip(jacobian, constant, strict=True):
         click.echo(f"  {row[0]:+.4f} x0 {row[1]:+.4f} x1 {offset:+.4f}")
-    click.echo("\nNext: affinelens enumerate MODEL --box -1 1 -o RUN, or in Python: import affinelens as al; help(al.enumerate)")
+    click.echo(
+        "\nNext: affinelens enumerate MODEL --box -1 1 -o RUN\n"
+        "or in Python: import affinelens as al; help(al.enumerate)"
+    )
     return _exit_code(regions.status)
 
 
@@ -230,7 +240,9 @@ def _read_polytope(path: Path) -> Polytope:
     arrays = read_npz(path)
     if not {"W", "b"} <= set(arrays):
         found = ", ".join(sorted(arrays)) or "nothing"
-        raise AffineLensError(f"{path}: a domain file holds arrays W and b with W x + b >= 0, but this one holds {found}")
+        raise AffineLensError(
+            f"{path}: a domain file holds arrays W and b with W x + b >= 0, but this one holds {found}"
+        )
     try:
         return Polytope(arrays["W"], arrays["b"])
     except AffineLensError as error:
@@ -251,7 +263,8 @@ def _progress() -> Iterator[ProgressFunction | None]:
         rate = update.regions / update.seconds if update.seconds else 0.0
         layers = " -> ".join(f"{n:,}" for n in update.layer_counts)
         return Text(
-            f"{update.regions:,} regions, {rate:,.0f}/s, {update.seconds:.0f} s; cells by stage {layers}; {update.pending:,} waiting"
+            f"{update.regions:,} regions, {rate:,.0f}/s, {update.seconds:.0f} s; "
+            f"cells by stage {layers}; {update.pending:,} waiting"
         )
 
     with Live(console=Console(stderr=True), transient=True, refresh_per_second=10) as live:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from affinelens.domain import Domain
-from affinelens.engine import Limits, Outcome, ProgressFunction, Status, choose, run as run_engine
+from affinelens.engine import Limits, Outcome, ProgressFunction, Status, choose
+from affinelens.engine import run as run_engine
 from affinelens.errors import AffineLensError
 from affinelens.network import Network, network
 from affinelens.regions import RegionSet
@@ -76,7 +77,8 @@ def enumerate(
         progress=progress, cut_outputs=cut_outputs, keep=True,
     )  # fmt: skip
     options = {
-        "engine": engine, "workers": workers, "max_regions": max_regions, "time_limit": time_limit, "cut_outputs": cut_outputs,
+        "engine": engine, "workers": workers, "max_regions": max_regions, "time_limit": time_limit,
+        "cut_outputs": cut_outputs,
     }  # fmt: skip
     regions = RegionSet(compiled, domain, outcome, options)
     if run is not None:
@@ -97,7 +99,8 @@ def count(
 ) -> int:
     """Count the regions of a network on a bounded domain; the options are those of :func:`enumerate`.
 
-    A limit or Ctrl-C raises :class:`IncompleteError`, which holds the number found so far: a partial count is never returned as the count.
+    A limit or Ctrl-C raises :class:`IncompleteError`, which holds the number found so far: a partial count is never
+    returned as the count.
 
     Examples
     --------
@@ -146,7 +149,8 @@ def compile_for(model: Any, domain: Domain) -> Network:
     compiled = network(model)
     if compiled.input_size != domain.inputs:
         raise AffineLensError(
-            f"the network takes {compiled.input_size} inputs but the domain has {domain.inputs}; give a domain with one range an input"
+            f"the network takes {compiled.input_size} inputs but the domain has {domain.inputs}; "
+            f"give a domain with one range an input"
         )
     return compiled
 

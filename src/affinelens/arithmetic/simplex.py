@@ -66,8 +66,8 @@ class ExactProgram:
 
     def __init__(self, rows: fmpz_mat, lower: Sequence[fmpq], upper: Sequence[fmpq]) -> None:
         self._rows = rows
-        self._count = rows.nrows()
-        self._variables = rows.ncols() - 1
+        self._count: int = rows.nrows()
+        self._variables: int = rows.ncols() - 1
         self._bounds = (list(lower), list(upper))
         self._table: list[list[fmpz]] = rows.tolist() if self._count else []
         self._magnitude = [max(abs(int(a)) for a in row[:-1]).bit_length() for row in self._table]
@@ -122,7 +122,7 @@ class ExactProgram:
         return basis if len(basis.rows) == basis.side.count(0) else None
 
     def _bound_index(self, variable: int, side: int) -> int:
-        return self._count + 2 * variable + (1 if side > 0 else 0)
+        return self._count + 2 * variable + int(side > 0)
 
     def _free(self, basis: _Basis) -> list[int]:
         return [k for k, side in enumerate(basis.side) if side == 0]
@@ -133,9 +133,7 @@ class ExactProgram:
     def _vertex(self, basis: _Basis, objective: list[fmpz]) -> _Vertex:
         n = self._variables
         free = self._free(basis)
-        held = [
-            fmpq(0) if side == 0 else self._bounds[side > 0][k] for k, side in enumerate(basis.side)
-        ]
+        held = [fmpq(0) if side == 0 else self._bounds[side > 0][k] for k, side in enumerate(basis.side)]
         denominator = fmpz(1)
         for value in held:
             if value.q != 1:

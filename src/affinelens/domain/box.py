@@ -46,11 +46,13 @@ class Box(Domain):
         self.upper: Floats = np.ascontiguousarray(np.broadcast_to(high, size))
         for i in np.flatnonzero(~(np.isfinite(self.lower) & np.isfinite(self.upper))):
             raise AffineLensError(
-                f"the box is unbounded or undefined at input {i}: [{self.lower[i]:g}, {self.upper[i]:g}]; give finite bounds"
+                f"the box is unbounded or undefined at input {i}: [{self.lower[i]:g}, {self.upper[i]:g}]; "
+                f"give finite bounds"
             )
         for i in np.flatnonzero(self.lower > self.upper):
             raise AffineLensError(
-                f"the box is empty: input {i} has lower bound {self.lower[i]:g} above its upper bound {self.upper[i]:g}; swap them"
+                f"the box is empty: input {i} has lower bound {self.lower[i]:g} above its upper bound "
+                f"{self.upper[i]:g}; swap them"
             )
         if np.all(self.lower == self.upper):
             raise AffineLensError("the box fixes every input and is a single point; let at least one input vary")
@@ -71,7 +73,9 @@ class Box(Domain):
         rows[0::2, :count], rows[0::2, -1] = np.eye(count), -low
         rows[1::2, :count], rows[1::2, -1] = -np.eye(count), high
         constraints = tuple(int(n) for i in free for n in (2 * i, 2 * i + 1))
-        return Frame(ExactMatrix.from_floats(chart), ExactMatrix.from_floats(rows), constraints, low, high, irredundant=True)
+        return Frame(
+            ExactMatrix.from_floats(chart), ExactMatrix.from_floats(rows), constraints, low, high, irredundant=True
+        )
 
     def describe_constraint(self, number: int) -> str:
         i, upper = divmod(number, 2)

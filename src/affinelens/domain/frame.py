@@ -1,7 +1,8 @@
 """A domain in its own coordinates: what engines work on.
 
-A frame maps coordinates t to inputs, ``x = chart @ [t; 1]``, and bounds t by rows ``row @ [t; 1] >= 0``; both are exact. It is always
-bounded and full-dimensional: inputs that the domain fixes are constants of the chart, not coordinates.
+A frame maps coordinates t to inputs, ``x = chart @ [t; 1]``, and bounds t by rows ``row @ [t; 1] >= 0``; both are
+exact. It is always bounded and full-dimensional: inputs that the domain fixes are constants of the chart, not
+coordinates.
 """
 
 from __future__ import annotations

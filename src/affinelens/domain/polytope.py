@@ -1,6 +1,7 @@
 """Polytopes given by halfspaces, checked exactly: bounded, non-empty and, fixed inputs aside, full-dimensional.
 
-All decisions are taken in rational arithmetic from the numbers given, and an error names the constraints whose combination proves it.
+All decisions are taken in rational arithmetic from the numbers given, and an error names the constraints whose
+combination proves it.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ def _analyse(weight: Floats, offset: Floats) -> Frame:
     rows = ExactMatrix.from_floats(np.hstack([weight, offset[:, None]]))
     for i in np.flatnonzero(~weight.any(axis=1)):
         if offset[i] < 0:
-            raise AffineLensError(f"the polytope is empty: constraint {i} reads 0 x + {offset[i]:g} >= 0, which never holds")
+            raise AffineLensError(
+                f"the polytope is empty: constraint {i} reads 0 x + {offset[i]:g} >= 0, which never holds"
+            )
     kept = np.flatnonzero(weight.any(axis=1)).tolist()
     rows = rows.rows(kept)
     box = _bounding_box(rows, kept)
@@ -123,15 +126,15 @@ def _implied_bound(recession: ExactProgram, table: list[list[fmpz]], side: int, 
         direction = ", ".join(f"{float(fraction(r)):g}" for r in result.point[:8])
         word = "above" if side else "below"
         raise AffineLensError(
-            f"the polytope is unbounded: no combination of its constraints bounds input {k} from {word} (it holds the ray "
-            f"({direction}{', ...' if len(result.point) > 8 else ''})); add a constraint on x[{k}]"
+            f"the polytope is unbounded: no combination of its constraints bounds input {k} from {word} "
+            f"(it holds the ray ({direction}{', ...' if len(result.point) > 8 else ''})); add a constraint on x[{k}]"
         )
     total = sum((y * table[i][-1] for i, y in result.multipliers.items() if i < len(table)), fmpq(0))
     return total * sign
 
 
 def _widest(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> tuple[fmpq, list[int]]:
-    """The largest t in [-1, 1] with every row >= t times its size (-1 if there is none), and the rows that keep it from being larger."""
+    """The largest t in [-1, 1] with every row >= t times its size (-1 if none), and the rows that limit it."""
     count = rows.shape[1] - 1
     entries: list[fmpz] = []
     for row in rows.numerators.tolist():

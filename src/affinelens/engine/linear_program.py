@@ -1,8 +1,8 @@
 """Algorithm 1 of the paper: from the domain down through the stages, each parent searched once.
 
-Parents wait on a stack, the deepest last found first, so that finished regions appear early and memory stays small. Helper processes take the oldest
-parents once the walk has lasted a while. Every cell carries its place in the tree of parents; sorting by place gives the
-same order however many processes took part.
+Parents wait on a stack, the deepest last found first, so that finished regions appear early and memory stays small.
+Helper processes take the oldest parents once the walk has lasted a while. Every cell carries its place in the tree of
+parents; sorting by place gives the same order however many processes took part.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from affinelens.engine.local_rows import LocalRows
 from affinelens.engine.outcome import Certificate, Limits, Outcome, Progress, ProgressFunction, Status
 from affinelens.engine.problem import Cell, Problem
 from affinelens.engine.proofs import Conditions, Ledger, Tally
-from affinelens.engine.search import Search
+from affinelens.engine.search import sub_cells
 from affinelens.engine.solver import Solver
 from affinelens.engine.worker import Pool, Task
 from affinelens.network import Network
@@ -89,9 +89,9 @@ class _Walk:
 
     def _search(self, task: Task) -> None:
         """Search one parent in this process, looking after helpers and limits between its children."""
-        search = Search(self._problem, self._solver, task.cell, self._tally, facets=self._facets)
+        children = sub_cells(self._problem, self._solver, task.cell, self._tally, facets=self._facets)
         found: list[Task] = []
-        for index, child in enumerate(search.children()):
+        for index, child in enumerate(children):
             if index >= task.received:
                 self._place((*task.place, index), child, found)
             self._collect(timeout=0.0)
@@ -167,7 +167,12 @@ class _Walk:
         decided = tally.by_rounding_bound + tally.by_reuse + tally.by_exact_arithmetic
         programs = self._solver.solved + tally.programs
         certificate = Certificate(
-            decided, tally.by_rounding_bound, tally.by_reuse, tally.by_exact_arithmetic, programs, status is Status.COMPLETE
+            decided,
+            tally.by_rounding_bound,
+            tally.by_reuse,
+            tally.by_exact_arithmetic,
+            programs,
+            status is Status.COMPLETE,
         )
         return Outcome(
             NAME,
@@ -175,9 +180,9 @@ class _Walk:
             certificate,
             tuple(self._counts),
             time.monotonic() - self._started,
-            np.array([cell.pattern for cell in cells], dtype=network.pattern_type).reshape(
-                len(cells), network.choice_offsets[-1]
-            ),
+            np.array([cell.pattern for cell in cells])
+            .astype(network.pattern_type)
+            .reshape(len(cells), network.choice_offsets[-1]),
             np.array([cell.point for cell in cells], dtype=np.float64).reshape(len(cells), self._problem.dim),
             np.concatenate([empty, *(cell.facets for cell in cells)]),
             np.concatenate([empty.astype(np.int8), *(cell.signs for cell in cells)]),

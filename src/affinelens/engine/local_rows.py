@@ -1,9 +1,9 @@
 """Affine functions seen from a point inside a cell, with every rounding accounted for.
 
-Row i is ``w -> normals[i] @ w + offsets[i]``, where w is the displacement from ``centre`` and the normal has length about 1. For every w
-in the trust box (the domain, enlarged on all sides) the true function, divided by the same positive number, differs
-from that by at most ``errors[i]``. Whoever evaluates or combines rows adds only the rounding of its own arithmetic;
-each function here does so and answers with something proved, or not at all.
+Row i is ``w -> normals[i] @ w + offsets[i]``, where w is the displacement from ``centre`` and the normal has length
+about 1. For every w in the trust box (the domain, enlarged on all sides) the true function, divided by the same
+positive number, differs from that by at most ``errors[i]``. Whoever evaluates or combines rows adds only the rounding
+of its own arithmetic; each function here does so and answers with something proved, or not at all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class AxisSplit:
-    """Positions of the rows that bound a single coordinate (with that coordinate and the sign of its slope), and of the others."""
+    """Positions of the rows that bound a single coordinate, with that coordinate and its slope, and of the others."""
 
     axis: Indices
     coordinate: Indices
@@ -92,7 +92,8 @@ class LocalRows:
     def combination_bound(self, weights: Floats, low: Floats, high: Floats, linear: Floats | None = None) -> float:
         """A proven lower bound of ``sum weights_i row_i(w) + linear @ w`` over ``low <= w <= high``.
 
-        This is the safe dual bound of Neumaier and Shcherbina: whatever the multipliers leave over is charged to the box.
+        This is the safe dual bound of Neumaier and Shcherbina: whatever the multipliers leave over is charged to the
+        box.
         """
         size = np.abs(weights)
         slope = weights @ self.normals

@@ -41,8 +41,10 @@ class Certificate:
     def proves(self) -> str:
         """What is therefore true, in a sentence."""
         if self.complete:
-            return "these are all the full-dimensional regions, each of them non-empty and distinct; no verdict rests on a tolerance"
-        return "each of these regions is full-dimensional and distinct; others may exist; no verdict rests on a tolerance"
+            found = "these are all the full-dimensional regions, each of them non-empty and distinct"
+        else:
+            found = "each of these regions is full-dimensional and distinct; others may exist"
+        return f"{found}; no verdict rests on a tolerance"
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "proves": self.proves}
@@ -74,8 +76,9 @@ ProgressFunction = Callable[[Progress], None]
 class Outcome:
     """Regions as columns, in the frame's coordinates.
 
-    Facets of region i are ``facets[offsets[i]:offsets[i + 1]]`` (numbered as in :class:`affinelens.engine.problem.Cell`) with the side in
-    ``facet_signs``. ``exact_points`` holds rational interior points for the regions too thin to contain a float64 one.
+    Facets of region i are ``facets[offsets[i]:offsets[i + 1]]`` (numbered as in
+    :class:`affinelens.engine.problem.Cell`) with the side in ``facet_signs``. ``exact_points`` holds rational
+    interior points for the regions too thin to contain a float64 one.
     """
 
     engine: str

@@ -1,7 +1,7 @@
 """A network on a domain, in the forms that engines need, and the cells they find.
 
-The *trust box* is the domain's bounding box enlarged by its own width on every side. Error bounds hold there, so that a point just
-outside a face of the domain can still be used as a witness that the face is really there.
+The *trust box* is the domain's bounding box enlarged by its own width on every side. Error bounds hold there, so that
+a point just outside a face of the domain can still be used as a witness that the face is really there.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Pattern = NDArray[np.integer[Any]]
 class Cell:
     """A full-dimensional cell of the first ``depth`` stages: where ``pattern`` holds.
 
-    ``facets`` numbers hyperplanes: rows of the frame first, then the breaks of all stages in order. ``signs`` says on which side of each
-    the cell lies. ``point`` is interior in the frame's coordinates; where no float64 point is, ``exact_point`` holds a rational one
-    and ``point`` is only its rounding.
+    ``facets`` numbers hyperplanes: rows of the frame first, then the breaks of all stages in order. ``signs`` says on
+    which side of each the cell lies. ``point`` is interior in the frame's coordinates; where no float64 point is,
+    ``exact_point`` holds a rational one and ``point`` is only its rounding.
     """
 
     depth: int

@@ -1,6 +1,7 @@
 """Is there a point strictly on the stated side of each of these rows? A proved yes or a proved no.
 
-A :class:`Ledger` holds the rows of one parent cell and answers that question for sets of (row, sign) conditions, cheapest proof first:
+A :class:`Ledger` holds the rows of one parent cell and answers that question for sets of (row, sign) conditions,
+cheapest proof first:
 
 1. *no*, because the conditions contain a combination already refuted (a circuit): three lines bound a triangle once,
    and every cell on the far side of it is refuted by the same multipliers;
@@ -55,7 +56,8 @@ class Tally:
 class Witness:
     """A point strictly inside, in float64 or rational where float64 has none.
 
-    ``roomiest`` is a displacement far inside the general rows, if not strictly inside the box; only ever a place to look from.
+    ``roomiest`` is a displacement far inside the general rows, if not strictly inside the box; only ever a place to
+    look from.
     """
 
     point: Floats
@@ -102,7 +104,7 @@ class Conditions:
 
 @dataclass(frozen=True, eq=False)
 class _BoundsAndRows:
-    """Conditions sorted into bounds of single coordinates (positions ``axis``) and general rows (positions ``general``)."""
+    """Conditions sorted into bounds of single coordinates (at positions ``axis``) and general rows (at ``general``)."""
 
     low: Floats
     high: Floats
@@ -118,7 +120,8 @@ class _BoundsAndRows:
     def complete(self, ball: Ball, cost: Floats) -> Ball:
         """Give the bounds the multipliers that a solver leaves implicit.
 
-        What the general rows leave over of the cost is borne by the bounds: on each coordinate by the tightest one of the side that pushes back.
+        What the general rows leave over of the cost is borne by the bounds: on each coordinate by the tightest one of
+        the side that pushes back.
         """
         needed = (cost - ball.multipliers @ self.normals)[self.coordinate] / self.slope
         stated = np.where(self.slope > 0, self.low[self.coordinate], self.high[self.coordinate])
@@ -181,7 +184,8 @@ class Ledger:
 
     def trusted(self, points: Floats) -> NDArray[np.bool_]:
         """Which displacements lie in the trust box."""
-        return np.all((points >= self._trust_low) & (points <= self._trust_high), axis=-1)
+        inside: NDArray[np.bool_] = np.all((points >= self._trust_low) & (points <= self._trust_high), axis=-1)
+        return inside
 
     def known_empty(self, conditions: Conditions, row: int, sign: int) -> bool:
         """Whether a refuted combination that involves (row, sign) is among the conditions."""
@@ -209,7 +213,7 @@ class Ledger:
         return self._find_exactly(conditions)
 
     def least(self, cost: Floats, conditions: Conditions) -> Ball | None:
-        """A place where ``cost @ w`` is least under the conditions (not strictly), with multipliers; nothing of it is proved."""
+        """A place where ``cost @ w`` is least under the conditions, with multipliers; nothing of it is proved."""
         low, high = self.box
         if self.problem.dim >= BOX_MODE_FROM:
             parts = self._bounds_and_rows(conditions)

@@ -63,7 +63,7 @@ class Solver:
         return Ball(point * scale, 0.0, multipliers)
 
     def largest_ball(self, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float) -> Ball | None:
-        """Chebyshev centre: the largest t with ``normals @ w + offsets >= t``, for w in a box, in units of ``scale``."""
+        """Chebyshev centre: the largest t with ``normals @ w + offsets >= t`` in a box, in units of ``scale``."""
         dimension = normals.shape[1]
         rows = np.empty((len(offsets), dimension + 1))
         rows[:, :-1] = normals
@@ -71,7 +71,9 @@ class Solver:
         cost = np.zeros(dimension + 1)
         cost[-1] = -1.0
         bound = 4.0 * float(np.abs(np.concatenate([low, high])).sum() + np.abs(offsets).max(initial=0.0)) / scale + 1.0
-        found = self._solve(cost, rows, -offsets / scale, np.append(low / scale, -bound), np.append(high / scale, bound))
+        found = self._solve(
+            cost, rows, -offsets / scale, np.append(low / scale, -bound), np.append(high / scale, bound)
+        )
         if found is None:
             return None
         point, multipliers = found
@@ -82,9 +84,9 @@ class Solver:
     ) -> Ball | None:
         """Chebyshev centre where the box counts too: the ball must fit inside ``low <= w <= high``.
 
-        With the box shrunk by s on all sides, the best margin f(s) of the rows is concave and decreasing, and the radius sought is
-        the s with f(s) = s. Newton's method from s = 0 gets there in a few programs whose box is only bounds on
-        variables, where 2 d extra rows would make each of them slow in hundreds of dimensions.
+        With the box shrunk by s on all sides, the best margin f(s) of the rows is concave and decreasing, and the
+        radius sought is the s with f(s) = s. Newton's method from s = 0 gets there in a few programs whose box is
+        only bounds on variables, where 2 d extra rows would make each of them slow in hundreds of dimensions.
         """
         half = 0.5 * float((high - low).min())
         if not len(offsets):

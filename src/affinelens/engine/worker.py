@@ -1,7 +1,8 @@
 """Helper processes: each searches one parent at a time and streams the children back.
 
-Helpers are started as plain commands that connect to this process, so that a user's script needs no ``__main__`` guard. Messages are pickled between
-our own processes only, over a connection that both ends authenticate with a fresh key.
+Helpers are started as plain commands that connect to this process, so that a user's script needs no ``__main__``
+guard. Messages are pickled between our own processes only, over a connection that both ends authenticate with a fresh
+key.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 from affinelens.engine.problem import Cell, Problem
 from affinelens.engine.proofs import Tally
-from affinelens.engine.search import Search
+from affinelens.engine.search import sub_cells
 from affinelens.engine.solver import Solver
 
 _KEY = "AFFINELENS_WORKER_KEY"
@@ -160,7 +161,7 @@ def _search(
     before = solver.solved
     batch: list[Cell] = []
     sent = time.monotonic()
-    for index, child in enumerate(Search(problem, solver, parent, tally, facets=facets).children()):
+    for index, child in enumerate(sub_cells(problem, solver, parent, tally, facets=facets)):
         if index >= skip:
             batch.append(child)
         if time.monotonic() - sent > _SEND_EVERY:

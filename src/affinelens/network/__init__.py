@@ -27,8 +27,8 @@ def network(model: Any, *, input_shape: Sequence[int] | None = None) -> Network:
     Parameters
     ----------
     model
-        A ``torch.nn.Module``, a path to an ``.onnx``, ``.npz``, ``.safetensors`` or ``.pt`` (state dictionary) file, a list of
-        ``(W, b)`` pairs with ReLU between them, or a :class:`Network`, which is returned as it is.
+        A ``torch.nn.Module``, a path to an ``.onnx``, ``.npz``, ``.safetensors`` or ``.pt`` (state dictionary) file,
+        a list of ``(W, b)`` pairs with ReLU between them, or a :class:`Network`, which is returned as it is.
     input_shape
         Shape of one input without the batch axis; needed only for torch modules whose first layer does not tell.
 
@@ -77,4 +77,6 @@ def _from_file(path: Path) -> Network:
 
 def _is_torch_module(model: Any) -> bool:
     """Whether the object's class descends from torch.nn.Module, without importing torch."""
-    return any(f"{base.__module__}.{base.__qualname__}" == "torch.nn.modules.module.Module" for base in type(model).__mro__)
+    return any(
+        f"{base.__module__}.{base.__qualname__}" == "torch.nn.modules.module.Module" for base in type(model).__mro__
+    )

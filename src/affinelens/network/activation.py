@@ -1,8 +1,9 @@
 """Activations: what a stage does to its pre-activations, and where that breaks.
 
-A stage makes a number of *choices*: a unit of :class:`PiecewiseLinear` is on one of its pieces, a group of :class:`MaxGroups`
-has one winner. A pattern holds one small integer a choice. A :class:`Breaks` table lists every hyperplane on which a choice can
-change, as a function of the stage's pre-activations z: ``z[plus] - z[minus] - threshold = 0``.
+A stage makes a number of *choices*: a unit of :class:`PiecewiseLinear` is on one of its pieces, a group of
+:class:`MaxGroups` has one winner. A pattern holds one small integer a choice. A :class:`Breaks` table lists every
+hyperplane on which a choice can change, as a function of the stage's pre-activations z: ``z[plus] - z[minus] -
+threshold = 0``.
 """
 
 from __future__ import annotations
@@ -100,7 +101,9 @@ class Activation(ABC):
 
 @dataclass(frozen=True, eq=False)
 class PiecewiseLinear(Activation):
-    """Element-wise: unit i is ``slopes[i, p] * z + offsets[i, p]`` on piece p, between ``breakpoints[i, p-1]`` and ``[i, p]``.
+    """Element-wise: unit i is ``slopes[i, p] * z + offsets[i, p]`` on its piece p.
+
+    Piece p lies between ``breakpoints[i, p-1]`` and ``breakpoints[i, p]``.
 
     Rows with fewer breakpoints are filled with +inf. A breakpoint at which nothing changes is dropped, so that
     a LeakyReLU of slope 1 has none. A value on a breakpoint belongs to the piece below it.
@@ -145,7 +148,7 @@ class PiecewiseLinear(Activation):
 
     @property
     def pieces(self) -> int:
-        return self.slopes.shape[1]
+        return int(self.slopes.shape[1])
 
     @cached_property
     def breaks(self) -> Breaks:

@@ -1,8 +1,8 @@
 """The canonical network: stages of *linear map, then activation*, and a final linear map.
 
-Stage l computes ``z_l = sum_{k<l} A_{l,k} x_k + b_l`` and ``x_l = phi_l(z_l)``, where x_0 is the input (paper, Eqs. 1-3, with
-several sources so that a residual connection is one more term). The coefficients are the model's own numbers; everything computed from
-them here is available in float64 with error bounds and in exact rationals.
+Stage l computes ``z_l = sum_{k<l} A_{l,k} x_k + b_l`` and ``x_l = phi_l(z_l)``, where x_0 is the input (paper, Eqs.
+1-3, with several sources so that a residual connection is one more term). The coefficients are the model's own
+numbers; everything computed from them here is available in float64 with error bounds and in exact rationals.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class AffineSum:
         if self.bias is not None:
             terms.append(self.bias.propagate(forms[0].constant))
         if not terms:
-            return forms[0].constant[np.zeros(self.size, dtype=np.int64)].scaled(
-                np.zeros(self.size), np.zeros(self.size)
+            return (
+                forms[0].constant[np.zeros(self.size, dtype=np.int64)].scaled(np.zeros(self.size), np.zeros(self.size))
             )
         total = terms[0]
         for term in terms[1:]:
@@ -91,7 +91,8 @@ class Stage:
 class Network:
     """A piecewise affine network in canonical form.
 
-    Build one with :func:`affinelens.network`, or from stages by hand. ``notes`` says what compiling changed, if anything.
+    Build one with :func:`affinelens.network`, or from stages by hand. ``notes`` says what compiling changed, if
+    anything.
     """
 
     input_shape: tuple[int, ...]
@@ -123,9 +124,10 @@ class Network:
         return tuple(np.cumsum([0, *(len(s.activation.breaks) for s in self.stages)]).tolist())
 
     @property
-    def pattern_type(self) -> type[np.uint8] | type[np.uint16]:
+    def pattern_type(self) -> np.dtype[np.unsignedinteger[Any]]:
         """Smallest type that holds a pattern."""
-        return np.uint8 if all(s.activation.pieces <= 256 for s in self.stages) else np.uint16
+        small = all(stage.activation.pieces <= 256 for stage in self.stages)
+        return np.dtype(np.uint8) if small else np.dtype(np.uint16)
 
     def stage_pattern(self, pattern: Pattern, stage: int) -> Pattern:
         """The part of a pattern that belongs to one stage."""
@@ -162,8 +164,8 @@ class Network:
     def forms(self, chart: Enclosure, pattern: Pattern, depth: int | None = None) -> list[Enclosure]:
         """Pre-activations of stages 0 .. depth as affine functions of the chart's coordinates, where ``pattern`` holds.
 
-        ``depth`` defaults to the number of stages, whose "pre-activation" is the network's output. Only the pattern of earlier
-        stages is read (paper, Eqs. 5-12).
+        ``depth`` defaults to the number of stages, whose "pre-activation" is the network's output. Only the pattern
+        of earlier stages is read (paper, Eqs. 5-12).
         """
         depth = len(self.stages) if depth is None else depth
         sources = [chart]
@@ -191,7 +193,7 @@ class Network:
         return found
 
     def effective(self, pattern: Pattern, stage: int | None = None) -> tuple[Floats, Floats]:
-        """Effective ``W_l, b_l`` of a stage's pre-activation (default: of the output) where ``pattern`` holds, in input space."""
+        """Effective ``W_l, b_l`` of a stage's pre-activation (default: the output) where ``pattern`` holds."""
         form = self.exact_forms(input_chart(self.input_size), pattern, stage)[-1].to_floats()
         return form[:, :-1], form[:, -1]
 
@@ -213,7 +215,9 @@ class Network:
         lines = [repr(self)]
         for index, stage in enumerate(self.stages, start=1):
             sources = ", ".join("input" if k == 0 else f"stage {k}" for k, _ in stage.linear.sources)
-            lines.append(f"  stage {index} ({stage.name}): {stage.activation.size_in} units from {sources or 'constants'}")
+            lines.append(
+                f"  stage {index} ({stage.name}): {stage.activation.size_in} units from {sources or 'constants'}"
+            )
         lines += [f"  note: {note}" for note in self.notes]
         if not self.notes:
             lines.append("  all coefficients are the model's own numbers; nothing was rounded")

@@ -2,9 +2,9 @@
 
 An enclosure holds one row a unit. It comes in two kinds, which pass through linear maps and activations alike:
 
-- *affine functions*: rows ``[W | b]`` of functions of the domain's coordinates x. The domain is bounded, ``|x_k| <= reach_k``, so
-  one number a row is enough: over the whole domain the true (rational) function differs from the stored one by at most ``error[i]``,
-  and carrying that number through a linear map costs one matrix-vector product;
+- *affine functions*: rows ``[W | b]`` of functions of the domain's coordinates x. The domain is bounded, ``|x_k| <=
+  reach_k``, so one number a row is enough: over the whole domain the true (rational) function differs from the stored
+  one by at most ``error[i]``, and carrying that number through a linear map costs one matrix-vector product;
 - *values*: column j holds the units' values at point j, each entry with its own error.
 """
 

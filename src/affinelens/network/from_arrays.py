@@ -1,7 +1,7 @@
 """Plain multilayer perceptrons from arrays: W0, b0, W1, b1, ..., ReLU between, none after the last.
 
-A weight has shape (out, in). Files are read without running anything: ``.npz`` with pickling off, safetensors, and ``.pt``
-state dictionaries through torch's ``weights_only`` loader.
+A weight has shape (out, in). Files are read without running anything: ``.npz`` with pickling off, safetensors, and
+``.pt`` state dictionaries through torch's ``weights_only`` loader.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def network_from_layers(layers: Iterable[Layer], slope: float = 0.0) -> Network:
     for index, (weight, bias) in enumerate(pairs):
         if tensor.size != weight.shape[1]:
             raise AffineLensError(
-                f"layer {index} has a weight of shape {weight.shape} but receives {tensor.size} numbers; weights have shape "
-                f"(out, in), so transpose it if it is stored as (in, out)"
+                f"layer {index} has a weight of shape {weight.shape} but receives {tensor.size} numbers; "
+                f"weights have shape (out, in), so transpose it if it is stored as (in, out)"
             )
         tensor = builder.matmul_right(tensor, weight.T)
         if bias is not None:
@@ -53,7 +53,9 @@ def _layer(index: int, layer: Any) -> tuple[NDArray[np.float64], NDArray[np.floa
         return weight, None
     bias = _numbers(layer[1], f"the bias of layer {index}").reshape(-1)
     if len(bias) != len(weight):
-        raise AffineLensError(f"layer {index} has a weight of shape {weight.shape} and {len(bias)} biases; they must match")
+        raise AffineLensError(
+            f"layer {index} has a weight of shape {weight.shape} and {len(bias)} biases; they must match"
+        )
     return weight, bias
 
 
@@ -112,8 +114,8 @@ def network_from_state_dict(path: Path) -> Network:
         stored = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
         raise AffineLensError(
-            f"{path}: not a file of plain weights (anything else could run code when loaded); save model.state_dict(), or load "
-            f"the model yourself and pass the module"
+            f"{path}: not a file of plain weights (anything else could run code when loaded); "
+            f"save model.state_dict(), or load the model yourself and pass the module"
         ) from error
     if isinstance(stored, Mapping) and isinstance(stored.get("state_dict"), Mapping):
         stored = stored["state_dict"]
@@ -124,7 +126,7 @@ def network_from_state_dict(path: Path) -> Network:
 
 
 def network_from_named_arrays(arrays: Mapping[str, NDArray[Any]], source: str) -> Network:
-    """Pair weights with biases by name (``W0``/``b0``, ``0.weight``/``0.bias``), or by order where names say nothing."""
+    """Pair weights with biases by name (``W0``/``b0``, ``0.weight``/``0.bias``), or else by order."""
     if not arrays:
         raise AffineLensError(f"{source}: holds no arrays; W0, b0, W1, b1, ... are expected")
     weights: dict[str, NDArray[Any]] = {}
@@ -146,7 +148,9 @@ def _from_ordered(items: list[tuple[str, NDArray[Any]]], source: str) -> Network
     ranks = [array.ndim for _, array in items]
     if ranks != [2, 1] * (len(items) // 2):
         names = ", ".join(f"{name}{array.shape}" for name, array in items[:6])
-        raise AffineLensError(f"{source}: expected W0, b0, W1, b1, ... (matrices and vectors in turn), but found {names}")
+        raise AffineLensError(
+            f"{source}: expected W0, b0, W1, b1, ... (matrices and vectors in turn), but found {names}"
+        )
     arrays = [array for _, array in items]
     return _located(list(zip(arrays[::2], arrays[1::2], strict=True)), source)
 

@@ -49,8 +49,8 @@ def _require_plain_parameters(module: torch.nn.Module) -> None:
             )
         if tensor.is_complex() or tensor.is_meta or tensor.is_quantized or tensor.layout is not torch.strided:
             raise AffineLensError(
-                f"{name} is a {tensor.layout} tensor of {tensor.dtype} on {tensor.device}; parameters must be dense "
-                f"real numbers"
+                f"{name} is a {tensor.layout} tensor of {tensor.dtype} on {tensor.device}; "
+                f"parameters must be dense real numbers"
             )
 
 

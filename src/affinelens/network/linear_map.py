@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from flint import fmpz, fmpz_mat
@@ -96,7 +97,7 @@ class Dense(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class Sparse(LinearMap):
-    """A sparse matrix by rows: entries ``values[starts[i]:starts[i+1]]`` of row i sit in the like slice of ``columns``."""
+    """A sparse matrix: row i has ``values[starts[i]:starts[i+1]]`` in the like slice of ``columns``."""
 
     starts: Indices
     columns: Indices
@@ -134,12 +135,10 @@ class Sparse(LinearMap):
         starts = self.starts.tolist()
         sources = self.columns.tolist()
         result: list[fmpz] = []
-        for first, last in zip(starts[:-1], starts[1:], strict=True):
+        for first, last in pairwise(starts):
             for j in range(width):
                 result.append(sum((values[k] * entries[sources[k] * width + j] for k in range(first, last)), fmpz(0)))
-        return ExactMatrix(
-            fmpz_mat(self.size_out, width, result), columns.denominator * self._exact_values.denominator
-        )
+        return ExactMatrix(fmpz_mat(self.size_out, width, result), columns.denominator * self._exact_values.denominator)
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "sparse starts", self.starts
@@ -149,7 +148,7 @@ class Sparse(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class Scale(LinearMap):
-    """A diagonal matrix, ``factors / over``: a rational factor such as an average's 1/9 keeps its integer denominator."""
+    """A diagonal matrix, ``factors / over``: a factor such as an average's 1/9 keeps its integer denominator."""
 
     factors: Floats
     over: int = 1

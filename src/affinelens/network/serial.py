@@ -80,7 +80,9 @@ def network_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray
         if kind == "dense":
             return Dense(floats(data["weight"]))
         if kind == "sparse":
-            return Sparse(indices(data["starts"]), indices(data["columns"]), floats(data["values"]), int(data["size_in"]))
+            return Sparse(
+                indices(data["starts"]), indices(data["columns"]), floats(data["values"]), int(data["size_in"])
+            )
         if kind == "scale":
             return Scale(floats(data["factors"]), int(data["over"]))
         if kind == "select":

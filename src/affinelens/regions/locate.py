@@ -1,8 +1,9 @@
 """Which pattern holds at a point, with border points assigned by a consistent rule.
 
-A point on a border belongs to several closed regions. It is assigned to the one met on moving from it by infinitesimals: first
-toward the interior of the domain, then along the axes, each of a smaller order. That region is always full-dimensional, and the
-rule needs no tolerance: float64 decides where its error bound allows, rational arithmetic elsewhere.
+A point on a border belongs to several closed regions. It is assigned to the one met on moving from it by
+infinitesimals: first toward the interior of the domain, then along the axes, each of a smaller order. That region is
+always full-dimensional, and the rule needs no tolerance: float64 decides where its error bound allows, rational
+arithmetic elsewhere.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ class Region:
     @property
     def point(self) -> Floats:
         """An interior point, in input coordinates."""
-        return self._regions.points[self.index]
+        point: Floats = self._regions.points[self.index]
+        return point
 
     @property
     def exact_point(self) -> list[Fraction]:
@@ -37,7 +38,8 @@ class Region:
     @property
     def pattern(self) -> NDArray[np.unsignedinteger[Any]]:
         """Which piece each unit is on, all stages in order."""
-        return self._regions.patterns[self.index]
+        pattern: NDArray[np.unsignedinteger[Any]] = self._regions.patterns[self.index]
+        return pattern
 
     @property
     def patterns_by_stage(self) -> list[NDArray[np.unsignedinteger[Any]]]:
@@ -64,7 +66,9 @@ class Region:
         chart = Enclosure.affine(input_chart(inputs), np.ones(inputs + 1))
         forms = regions.network.forms(chart, self.pattern)
         rows = np.empty((len(numbers), inputs + 1))
-        for i, (number, sign) in enumerate(zip(numbers.tolist(), regions.facet_signs(self.index).tolist(), strict=True)):
+        for i, (number, sign) in enumerate(
+            zip(numbers.tolist(), regions.facet_signs(self.index).tolist(), strict=True)
+        ):
             if number < domain_count:
                 weight, offset = regions.domain.halfspace(regions.domain.frame.constraints[number])
                 rows[i] = np.append(weight, offset)
@@ -82,7 +86,7 @@ class Region:
 
     def __contains__(self, x: ArrayLike) -> bool:
         """Whether :meth:`RegionSet.locate` places x here (of the regions that share a border point it names one)."""
-        return self._regions.locate(x) == self.index
+        return bool(self._regions.locate(x) == self.index)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{v:.6g}" for v in self.point[:4])

@@ -28,8 +28,8 @@ Floats = NDArray[np.float64]
 class RegionSet:
     """The regions of a network on a domain.
 
-    Columns come first: ``points``, ``patterns``, and facets as values with offsets (``facet_values``, ``facet_offsets``). ``rs[i]``
-    and iteration give :class:`Region` views of single rows.
+    Columns come first: ``points``, ``patterns``, and facets as values with offsets (``facet_values``,
+    ``facet_offsets``). ``rs[i]`` and iteration give :class:`Region` views of single rows.
     """
 
     def __init__(self, network: Network, domain: Domain, outcome: Outcome, options: dict[str, Any]) -> None:
@@ -78,7 +78,7 @@ class RegionSet:
 
     @property
     def facet_values(self) -> NDArray[np.int64]:
-        """Hyperplane numbers of all regions' facets; region i's are ``facet_values[facet_offsets[i]:facet_offsets[i + 1]]``."""
+        """Hyperplane numbers of all facets; region i's are from ``facet_offsets[i]`` to ``facet_offsets[i + 1]``."""
         return self.outcome.facets
 
     @property
@@ -130,10 +130,12 @@ class RegionSet:
         return (Region(self, i) for i in range(len(self)))
 
     def locate(self, x: ArrayLike) -> Any:
-        """The region that contains x: its index, or -1 outside the domain (or, in an incomplete set, where none was found).
+        """The region that contains x: its index, or -1 where there is none.
 
-        Takes one point or several (a row each; the answer is then an array). A point on a border is assigned to one of the regions that
-        meet there, always the same one.
+        That is outside the domain or, in an incomplete set, where none was found.
+
+        Takes one point or several (a row each; the answer is then an array). A point on a border is assigned to one
+        of the regions that meet there, always the same one.
         """
         points = np.asarray(x, dtype=np.float64)
         size = self.network.input_size

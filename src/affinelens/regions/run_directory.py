@@ -1,7 +1,8 @@
 """Run directories: Parquet shards, the network as plain arrays, and a JSON manifest.
 
-A run is written beside its destination and moved there in one step, so that a full disk or an interrupt never leaves half of one. Reading one trusts
-nothing: there is no pickle, files are only looked for inside the directory, and shapes and hashes are checked.
+A run is written beside its destination and moved there in one step, so that a full disk or an interrupt never leaves
+half of one. Reading one trusts nothing: there is no pickle, files are only looked for inside the directory, and
+shapes and hashes are checked.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def require_writable(path: Path, *, overwrite: bool = False) -> None:
     if path.is_dir():
         if (path / MANIFEST).is_file():
             if not overwrite:
-                raise AffineLensError(f"{path}: already holds a run; choose another directory, or pass overwrite (--overwrite)")
+                raise AffineLensError(
+                    f"{path}: already holds a run; choose another directory, or pass overwrite (--overwrite)"
+                )
         elif any(path.iterdir()):
             raise AffineLensError(f"{path}: exists and holds something other than a run; choose another directory")
     elif path.exists():
@@ -52,7 +55,9 @@ def require_writable(path: Path, *, overwrite: bool = False) -> None:
         with tempfile.TemporaryDirectory(dir=parent, prefix=".affinelens-"):
             pass
     except OSError as error:
-        raise AffineLensError(f"{path}: cannot write to {parent} ({error.strerror}); choose another directory") from error
+        raise AffineLensError(
+            f"{path}: cannot write to {parent} ({error.strerror}); choose another directory"
+        ) from error
 
 
 def save(regions: RegionSet, path: Path, *, overwrite: bool = False) -> Path:
@@ -65,7 +70,9 @@ def save(regions: RegionSet, path: Path, *, overwrite: bool = False) -> Path:
         _move(partial, path)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise AffineLensError(f"{path}: could not be saved ({reason}); nothing was left there, free some space or choose another place") from error
+        raise AffineLensError(
+            f"{path}: could not be saved ({reason}); nothing was left there, free some space or choose another place"
+        ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return path
@@ -139,7 +146,9 @@ def load(path: str | Path) -> RegionSet:
     except AffineLensError as error:
         raise error.located(f"{folder}: damaged run") from error
     except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        raise AffineLensError(f"{folder}: damaged run ({type(error).__name__}: {_first_line(error)}); write it again") from error
+        raise AffineLensError(
+            f"{folder}: damaged run ({type(error).__name__}: {_first_line(error)}); write it again"
+        ) from error
 
 
 def _first_line(error: Exception) -> str:
@@ -178,7 +187,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise AffineLensError(f"its {MANIFEST} is not one that save() wrote")
     if manifest.get("format_version") != _FORMAT_VERSION:
         raise AffineLensError(
-            f"it has format version {manifest.get('format_version')}, and this AffineLens reads {_FORMAT_VERSION}; update AffineLens"
+            f"it has format version {manifest.get('format_version')}, and this AffineLens reads "
+            f"{_FORMAT_VERSION}; update AffineLens"
         )
     return manifest
 

@@ -67,7 +67,7 @@ def _fixed(values: NDArray[Any]) -> pa.Array:
 
 
 def _unfixed(column: pa.ChunkedArray, width: int) -> NDArray[Any]:
-    flat = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    flat: NDArray[Any] = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
     return flat.reshape(len(column), width)
 
 
