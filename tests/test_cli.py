@@ -151,10 +151,10 @@ def test_engines_are_named_in_the_report(tent: Path) -> None:
     assert report("count", tent, "--box", -1, 1, "--engine", "auto")["engine"] != "auto"
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_workers_do_not_change_the_answer(workers: int, tmp_path: Path) -> None:
-    model = write_network(tmp_path / "net.npz", 3, 24, 16, 2)
-    assert report("count", model, "--box", -1, 1, "--workers", workers)["regions"] == al.count(model, al.Box(-1, 1, dim=3), workers=1)
+def test_workers_do_not_change_the_answer(tmp_path: Path) -> None:
+    model = write_network(tmp_path / "net.npz", 3, 16, 12, 2)
+    alone, helped = (report("count", model, "--box", -1, 1, "--workers", workers) for workers in (1, 3))
+    assert alone["layer_counts"] == helped["layer_counts"]
 
 
 @pytest.mark.parametrize("command", ["count", "enumerate"])

@@ -8,7 +8,7 @@ integer matrix product and never takes a greatest common divisor of single entri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -32,10 +32,11 @@ def _integers(values: Floats) -> tuple[list[int], int]:
 
 @dataclass(frozen=True)
 class ExactMatrix:
-    """A matrix of rationals, ``numerators / denominator``."""
+    """A matrix of rationals, ``numerators / denominator``; ``source`` is the float64 matrix it came from, if any."""
 
     numerators: fmpz_mat
     denominator: fmpz
+    source: Floats | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def from_floats(cls, values: Floats) -> ExactMatrix:
@@ -46,8 +47,8 @@ class ExactMatrix:
         whole, exponent = _integers(table)
         numerators = fmpz_mat(table.shape[0], table.shape[1], whole)
         if exponent >= 0:
-            return cls(numerators * (fmpz(1) << exponent), fmpz(1))
-        return cls(numerators, fmpz(1) << -exponent)
+            return cls(numerators * (fmpz(1) << exponent), fmpz(1), table)
+        return cls(numerators, fmpz(1) << -exponent, table)
 
     @classmethod
     def from_fractions(cls, rows: Sequence[Sequence[Fraction]]) -> ExactMatrix:
@@ -120,6 +121,8 @@ class ExactMatrix:
 
     def to_floats(self) -> Floats:
         """Nearest float64 of every entry (correctly rounded; huge values become infinite)."""
+        if self.source is not None:
+            return self.source.copy()
         rows, columns = self.shape
         denominator = int(self.denominator)
         flat = [_divide(int(n), denominator) for n in self.numerators.entries()]

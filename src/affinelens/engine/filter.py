@@ -98,7 +98,7 @@ class _Filter:
             return
         facets = self._parent.facets
         with np.errstate(divide="ignore", invalid="ignore"):
-            slopes = places @ facets.normals.T
+            slopes = facets.slopes(places)
             leave = np.where(slopes < 0, facets.offsets / -slopes, np.inf).min(axis=1, initial=np.inf)
         points = places * (np.minimum(leave, 1.0) * _SHORT_OF_THE_BORDER)[:, None]
         values, errors = facets.values(points)

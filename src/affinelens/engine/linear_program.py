@@ -17,7 +17,6 @@ import numpy as np
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.domain import Frame
-from affinelens.engine.local_rows import LocalRows
 from affinelens.engine.outcome import Certificate, Limits, Outcome, Progress, ProgressFunction, Status
 from affinelens.engine.problem import Cell, Problem
 from affinelens.engine.proofs import Conditions, Ledger, Tally
@@ -195,7 +194,7 @@ def root_cell(problem: Problem, solver: Solver, tally: Tally) -> Cell:
     """The domain as a cell: its Chebyshev centre and its irredundant constraints."""
     count = problem.domain_count
     centre = 0.5 * (problem.frame.lower + problem.frame.upper)
-    rows = LocalRows.around(problem.domain_rows, centre)
+    rows = problem.rows([], np.arange(count), centre)
     scale = float((problem.frame.upper - problem.frame.lower).max())
 
     def exact() -> ExactMatrix:

@@ -1,15 +1,17 @@
 """Affine functions seen from a point inside a cell, with every rounding accounted for.
 
-Row i is ``w -> normals[i] @ w + offsets[i]``, where w is the displacement from ``centre`` and the normal has length
-about 1. For every w in the trust box (the domain, enlarged on all sides) the true function, divided by the same
-positive number, differs from that by at most ``errors[i]``. Whoever evaluates or combines rows adds only the rounding
-of its own arithmetic; each function here does so and answers with something proved, or not at all.
+Row i is ``w -> normal_i @ w + offsets[i]``, where w is the displacement from a centre and the normal has length about
+1. For every w in the trust box (the domain, enlarged on all sides) the true function, divided by the same positive
+number, differs from that by at most ``errors[i]``. Whoever evaluates or combines rows adds only the rounding of its
+own arithmetic; each function here does so and answers with something proved, or not at all.
+
+In high dimension most rows are bounds of single coordinates. Those are kept as (coordinate, slope) instead of as
+normals full of zeros: the *axis* rows. The others are the *general* rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,26 +24,20 @@ Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class AxisSplit:
-    """Positions of the rows that bound a single coordinate, with that coordinate and its slope, and of the others."""
-
-    axis: Indices
-    coordinate: Indices
-    slope: Floats
-    general: Indices
-
-
-@dataclass(frozen=True, eq=False)
 class LocalRows:
-    """Rows around a centre; see the module's text."""
+    """Rows around a centre: ``general`` and ``axis`` are positions, ``normals`` belong to the general rows only."""
 
     normals: Floats
     offsets: Floats
     errors: Floats
+    general: Indices
+    axis: Indices
+    coordinate: Indices
+    slope: Floats
 
     @classmethod
     def around(cls, form: Enclosure, centre: Floats) -> LocalRows:
-        """Re-centre and normalise affine functions of the domain's coordinates."""
+        """Re-centre and normalise affine functions of the domain's coordinates, as general rows."""
         assert form.reach is not None
         weights, constants = form.rows[:, :-1], form.rows[:, -1]
         largest = np.abs(weights).max(axis=1, initial=0.0)
@@ -49,44 +45,87 @@ class LocalRows:
         lengths = safe * np.sqrt(((weights / safe[:, None]) ** 2).sum(axis=1))
         lengths = np.where(largest > 0, lengths, 1.0)
         normals = weights / lengths[:, None]
-        values = weights @ centre + constants
-        offsets = values / lengths
+        offsets = (weights @ centre + constants) / lengths
         rounding = gamma(len(centre) + 1) * (np.abs(weights) @ np.abs(centre) + np.abs(constants))
         reach = form.reach[:-1, 0] + np.abs(centre)
         normalising = 2 * UNIT_ROUNDOFF * (np.abs(normals) @ reach + np.abs(offsets))
         errors = upward(upward(form.error[:, 0] + rounding) / lengths + normalising)
-        return cls(normals, offsets, errors)
+        none = np.zeros(0, dtype=np.int64)
+        return cls(normals, offsets, errors, np.arange(len(offsets)), none, none, np.zeros(0))
+
+    @classmethod
+    def bounds(cls, coordinate: Indices, slope: Floats, limits: Floats, centre: Floats) -> LocalRows:
+        """Axis rows ``slope * x_coordinate + limit`` with slopes +1 or -1 and limits known to one rounding."""
+        place = slope * centre[coordinate]
+        errors = upward(3 * UNIT_ROUNDOFF * (np.abs(place) + np.abs(limits)))
+        none = np.zeros((0, len(centre)))
+        everywhere = np.arange(len(limits))
+        return cls(none, place + limits, errors, everywhere[:0], everywhere, coordinate, slope)
+
+    @property
+    def dim(self) -> int:
+        return int(self.normals.shape[1])
 
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def __getitem__(self, index: NDArray[np.int64] | slice) -> LocalRows:
-        return LocalRows(self.normals[index], self.offsets[index], self.errors[index])
-
-    @cached_property
-    def split(self) -> AxisSplit:
-        """Which rows bound a single coordinate."""
-        single = np.count_nonzero(self.normals, axis=1) == 1
-        axis = np.flatnonzero(single)
-        coordinate = np.abs(self.normals[axis]).argmax(axis=1)
-        return AxisSplit(axis, coordinate, self.normals[axis, coordinate], np.flatnonzero(~single))
-
     def joined(self, other: LocalRows) -> LocalRows:
+        """These rows, then the others."""
+        count = len(self)
         return LocalRows(
             np.concatenate([self.normals, other.normals]),
             np.concatenate([self.offsets, other.offsets]),
             np.concatenate([self.errors, other.errors]),
+            np.concatenate([self.general, other.general + count]),
+            np.concatenate([self.axis, other.axis + count]),
+            np.concatenate([self.coordinate, other.coordinate]),
+            np.concatenate([self.slope, other.slope]),
         )
+
+    def moved(self, places: Indices) -> LocalRows:
+        """The same rows in another order: row i goes to ``places[i]``."""
+        offsets, errors = np.empty_like(self.offsets), np.empty_like(self.errors)
+        offsets[places], errors[places] = self.offsets, self.errors
+        general, axis = places[self.general], places[self.axis]
+        return LocalRows(self.normals, offsets, errors, general, axis, self.coordinate, self.slope)
+
+    def __getitem__(self, chosen: Indices) -> LocalRows:
+        """Some of the general rows, by position in a set that has no other."""
+        assert not len(self.axis)
+        normals, offsets, errors = self.normals[chosen], self.offsets[chosen], self.errors[chosen]
+        return LocalRows(normals, offsets, errors, np.arange(len(offsets)), self.axis, self.coordinate, self.slope)
 
     def signed(self, signs: NDArray[np.int8]) -> LocalRows:
         """Rows turned so that the side named by ``signs`` is the positive one."""
-        return LocalRows(self.normals * signs[:, None], self.offsets * signs, self.errors)
+        normals = self.normals * signs[self.general, None]
+        slope = self.slope * signs[self.axis]
+        return LocalRows(normals, self.offsets * signs, self.errors, self.general, self.axis, self.coordinate, slope)
+
+    def dense(self, chosen: Indices) -> Floats:
+        """Normals of any rows, with all their zeros."""
+        place = np.full(len(self), -1)
+        place[self.general] = np.arange(len(self.general))
+        normals = np.zeros((len(chosen), self.dim))
+        is_general = place[chosen] >= 0
+        normals[is_general] = self.normals[place[chosen[is_general]]]
+        place[self.axis] = np.arange(len(self.axis))
+        on_axis = np.flatnonzero(~is_general)
+        entry = place[chosen[on_axis]]
+        normals[on_axis, self.coordinate[entry]] = self.slope[entry]
+        return normals
+
+    def slopes(self, directions: Floats) -> Floats:
+        """How fast each row changes along directions (one a row); shape (directions, rows)."""
+        slopes = np.empty((len(directions), len(self)))
+        slopes[:, self.general] = directions @ self.normals.T
+        slopes[:, self.axis] = directions[:, self.coordinate] * self.slope
+        return slopes
 
     def values(self, points: Floats) -> tuple[Floats, Floats]:
         """Values at points (one a row) and a bound on their distance from the true values; shape (points, rows)."""
-        values = points @ self.normals.T + self.offsets
+        values = self.slopes(points) + self.offsets
         travelled = np.abs(points).sum(axis=1)
-        rounding = gamma(self.normals.shape[1] + 3) * (travelled[:, None] + np.abs(self.offsets))
+        rounding = gamma(self.dim + 3) * (travelled[:, None] + np.abs(self.offsets))
         return values, upward(self.errors + rounding)
 
     def combination_bound(self, weights: Floats, low: Floats, high: Floats, linear: Floats | None = None) -> float:
@@ -96,19 +135,21 @@ class LocalRows:
         box.
         """
         size = np.abs(weights)
-        slope = weights @ self.normals
-        slope_error = size @ np.abs(self.normals)
+        slope = weights[self.general] @ self.normals
+        slope_size = size[self.general] @ np.abs(self.normals)
+        np.add.at(slope, self.coordinate, weights[self.axis] * self.slope)
+        np.add.at(slope_size, self.coordinate, size[self.axis])
         if linear is not None:
             slope = slope + linear
-            slope_error = slope_error + np.abs(linear)
-        slope_error = gamma(len(weights) + 2) * slope_error
+            slope_size = slope_size + np.abs(linear)
+        terms = int(np.count_nonzero(weights)) + 3
         extent = np.maximum(np.abs(low), np.abs(high))
         least = np.where(slope > 0, slope * low, slope * high).sum()
         start = weights @ self.offsets
         loss = (
             size @ self.errors
-            + gamma(len(weights) + 1) * (size @ np.abs(self.offsets))
-            + (slope_error + gamma(len(low) + 2) * np.abs(slope)) @ extent
+            + gamma(terms) * (size @ np.abs(self.offsets))
+            + (gamma(terms) * slope_size + gamma(len(low) + 2) * np.abs(slope)) @ extent
             + 2 * UNIT_ROUNDOFF * (abs(start) + abs(least))
         )
         return float(start + least - upward(float(loss)))

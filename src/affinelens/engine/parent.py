@@ -30,9 +30,9 @@ class Parent:
         first = problem.domain_count + problem.network.break_offsets[cell.depth]
         self.break_numbers: Indices = first + np.arange(len(self.activation.breaks))
         self._solver = solver
-        forms = problem.network.forms(problem.chart, cell.pattern, cell.depth)
-        self.facets = LocalRows.around(problem.rows(forms, cell.facets), cell.point).signed(cell.signs)
-        self.breaks = LocalRows.around(problem.rows(forms, self.break_numbers), cell.point)
+        forms = problem.forms(cell.pattern, cell.depth)
+        self.facets: LocalRows = problem.rows(forms, cell.facets, cell.point).signed(cell.signs)
+        self.breaks: LocalRows = problem.rows(forms, self.break_numbers, cell.point)
 
     @property
     def dim(self) -> int:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import stack_rows
 from affinelens.domain import Frame
+from affinelens.engine.local_rows import LocalRows
 from affinelens.network import Network
 from affinelens.network.enclosure import Enclosure
 
@@ -25,6 +26,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Signs = NDArray[np.int8]
 Pattern = NDArray[np.integer[Any]]
+_BOX_MODE_FROM = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +59,10 @@ class Problem:
         width = frame.upper - frame.lower
         self.trust_low = frame.lower - width
         self.trust_high = frame.upper + width
-        reach = np.append(np.maximum(np.abs(self.trust_low), np.abs(self.trust_high)), 1.0)
-        self.chart = Enclosure.affine(frame.chart, reach)
-        self.domain_rows = Enclosure.affine(frame.rows, reach)
+        self._reach = np.append(np.maximum(np.abs(self.trust_low), np.abs(self.trust_high)), 1.0)
+        self._sources = [Enclosure.affine(frame.chart, self._reach)]
+        self._pre_activations: list[Enclosure] = []
+        self._parts: list[bytes] = []
 
     @property
     def dim(self) -> int:
@@ -86,13 +89,64 @@ class Problem:
     def trust_box(self) -> tuple[list[fmpq], list[fmpq]]:
         return _rationals(self.trust_low), _rationals(self.trust_high)
 
-    def rows(self, forms: list[Enclosure], hyperplanes: Indices) -> Enclosure:
-        """Affine functions of numbered hyperplanes (in increasing order), given the stages' forms."""
-        parts = [self.domain_rows[hyperplanes[hyperplanes < self.domain_count]]]
+    @property
+    def box_mode(self) -> bool:
+        """Whether bounds of single coordinates are kept apart from general rows, as pays in high dimension."""
+        return self.dim >= _BOX_MODE_FROM
+
+    @cached_property
+    def _domain_split(self) -> _DomainSplit:
+        """The domain's rows as bounds of single coordinates and general rows; in low dimension all are general."""
+        rows = self.frame.rows.to_floats()
+        single = np.count_nonzero(rows[:, :-1], axis=1) == 1
+        axis = np.flatnonzero(single) if self.box_mode else np.zeros(0, dtype=np.int64)
+        coordinate = np.abs(rows[axis, :-1]).argmax(axis=1)
+        slope = rows[axis, coordinate]
+        place = np.full(len(rows), -1)
+        place[axis] = np.arange(len(axis))
+        general = np.flatnonzero(place < 0)
+        form = Enclosure.affine(self.frame.rows.rows(general.tolist()), self._reach)
+        place_general = np.full(len(rows), -1)
+        place_general[general] = np.arange(len(general))
+        limits = rows[axis, -1] / np.abs(slope)
+        return _DomainSplit(place, coordinate, np.sign(slope), limits, place_general, form)
+
+    def forms(self, pattern: Pattern, depth: int) -> list[Enclosure]:
+        """Pre-activations of stages 0 .. depth as affine functions, where the pattern of earlier stages holds.
+
+        Neighbouring cells share the pattern of their first stages; what the last call computed for those is kept.
+        """
+        parts = [self.network.stage_pattern(pattern, stage).tobytes() for stage in range(depth)]
+        shared = next((i for i, (a, b) in enumerate(zip(parts, self._parts, strict=False)) if a != b), len(self._parts))
+        shared = min(shared, depth)
+        del self._parts[shared:], self._sources[shared + 1 :], self._pre_activations[shared + 1 :]
+        while len(self._pre_activations) <= depth:
+            done = len(self._pre_activations)
+            if done:
+                activation = self.network.stages[done - 1].activation
+                part = self.network.stage_pattern(pattern, done - 1)
+                self._sources.append(activation.select(self._pre_activations[-1], part))
+                self._parts.append(parts[done - 1])
+            self._pre_activations.append(self.network.stages[done].linear.propagate(self._sources))
+        return list(self._pre_activations)
+
+    def rows(self, forms: list[Enclosure], hyperplanes: Indices, centre: Floats) -> LocalRows:
+        """Functions of numbered hyperplanes (in increasing order) around a centre, given the stages' forms."""
+        split = self._domain_split
+        domain = hyperplanes[hyperplanes < self.domain_count]
+        on_axis = split.axis_place[domain]
+        bounds = on_axis[on_axis >= 0]
+        rows = LocalRows.bounds(split.coordinate[bounds], split.slope[bounds], split.limits[bounds], centre)
+        others = split.general_place[domain]
+        general = [split.form[others[others >= 0]]]
         for stage, inner in self._by_stage(hyperplanes, len(forms)):
-            breaks = self.network.stages[stage].activation.breaks
-            parts.append(forms[stage].differences(breaks.plus[inner], breaks.minus[inner], breaks.threshold[inner]))
-        return Enclosure.stacked(parts)
+            breaks = self.network.stages[stage].activation.breaks[inner]
+            general.append(forms[stage].differences(breaks.plus, breaks.minus, breaks.threshold))
+        joined = rows.joined(LocalRows.around(Enclosure.stacked(general), centre))
+        if len(bounds) in (0, len(domain)):
+            return joined
+        order = np.concatenate([np.flatnonzero(on_axis >= 0), np.flatnonzero(on_axis < 0)])
+        return joined.moved(np.concatenate([order, np.arange(len(domain), len(hyperplanes))]))
 
     def exact_rows(self, forms: list[ExactMatrix], hyperplanes: Indices) -> ExactMatrix:
         """As :meth:`rows`, in rational arithmetic."""
@@ -111,6 +165,18 @@ class Problem:
             if len(inner):
                 found.append((stage, inner))
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class _DomainSplit:
+    """Where each domain row is: among the bounds of single coordinates, or (place -1 there) among the general rows."""
+
+    axis_place: Indices
+    coordinate: Indices
+    slope: Floats
+    limits: Floats
+    general_place: Indices
+    form: Enclosure
 
 
 def _rationals(values: Floats) -> list[fmpq]:

@@ -32,8 +32,6 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Signs = NDArray[np.int8]
 _NEGLIGIBLE_MULTIPLIER = 1e-11
-# From this dimension on, bounds of single coordinates enter programs as variable bounds instead of rows.
-BOX_MODE_FROM = 24
 
 
 @dataclass
@@ -162,6 +160,8 @@ class Ledger:
         self._exact_source = exact_rows
         self._exact: ExactMatrix | None = None
         self._refuted: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        #: weights of the rows in the latest combination found to be negative, up to rounding
+        self.refutation: Floats = np.zeros(len(rows))
         self._low, self._high = _outward_box(problem.frame.lower, problem.frame.upper, centre)
         self._trust_low, self._trust_high = _inward_box(problem.trust_low, problem.trust_high, centre)
 
@@ -201,9 +201,12 @@ class Ledger:
         values, errors = self.rows.values(points)
         return values[:, conditions.rows] * conditions.signs, errors[:, conditions.rows]
 
-    def find(self, conditions: Conditions) -> Witness | None:
-        """A point strictly on the stated side of every row, preferably the Chebyshev centre; None if there is none."""
-        ball = self._largest_ball(conditions)
+    def find(self, conditions: Conditions, *, central: bool = True) -> Witness | None:
+        """A point strictly on the stated side of every row, preferably the Chebyshev centre; None if there is none.
+
+        With ``central`` off any point will do, which is faster in high dimension.
+        """
+        ball = self._largest_ball(conditions, central)
         if ball is not None:
             witness = self._strictly_inside(ball, conditions)
             if witness is not None:
@@ -215,7 +218,7 @@ class Ledger:
     def least(self, cost: Floats, conditions: Conditions) -> Ball | None:
         """A place where ``cost @ w`` is least under the conditions, with multipliers; nothing of it is proved."""
         low, high = self.box
-        if self.problem.dim >= BOX_MODE_FROM:
+        if self.problem.box_mode:
             parts = self._bounds_and_rows(conditions)
             if parts is None:
                 return None
@@ -224,12 +227,13 @@ class Ledger:
         normals, offsets = self._signed(conditions)
         return self.solver.minimise(cost, normals, offsets, low, high, self.scale)
 
-    def _largest_ball(self, conditions: Conditions) -> Ball | None:
-        if self.problem.dim >= BOX_MODE_FROM:
+    def _largest_ball(self, conditions: Conditions, central: bool) -> Ball | None:
+        if self.problem.box_mode:
             parts = self._bounds_and_rows(conditions)
             if parts is None:
                 return None
-            ball = self.solver.largest_ball_in_box(parts.normals, parts.offsets, parts.low, parts.high, self.scale)
+            solve = self.solver.largest_ball_in_box if central else self.solver.some_ball_in_box
+            ball = solve(parts.normals, parts.offsets, parts.low, parts.high, self.scale)
             return None if ball is None else parts.complete(ball, np.zeros(self.problem.dim))
         normals, offsets = self._signed(conditions)
         low, high = np.maximum(self._trust_low, -1e9 * self.scale), np.minimum(self._trust_high, 1e9 * self.scale)
@@ -237,29 +241,32 @@ class Ledger:
 
     def _signed(self, conditions: Conditions) -> tuple[Floats, Floats]:
         signs = conditions.signs
-        return self.rows.normals[conditions.rows] * signs[:, None], self.rows.offsets[conditions.rows] * signs
+        return self.rows.dense(conditions.rows) * signs[:, None], self.rows.offsets[conditions.rows] * signs
 
     def _bounds_and_rows(self, conditions: Conditions) -> _BoundsAndRows | None:
         """Conditions on single coordinates as a box, the others as rows; None if the box is empty."""
-        place = np.full(len(self.rows), -1)
-        place[conditions.rows] = np.arange(len(conditions.rows))
-        split = self.rows.split
-        asked = place[split.axis] >= 0
-        axis = place[split.axis[asked]]
-        coordinate = split.coordinate[asked]
-        slope = split.slope[asked] * conditions.signs[axis]
-        bound = -self.rows.offsets[split.axis[asked]] / split.slope[asked]
+        axis, entry, general, member = self.split(conditions)
+        coordinate = self.rows.coordinate[entry]
+        slope = self.rows.slope[entry] * conditions.signs[axis]
+        bound = -self.rows.offsets[self.rows.axis[entry]] / self.rows.slope[entry]
         low, high = self._trust_low.copy(), self._trust_high.copy()
         np.maximum.at(low, coordinate[slope > 0], bound[slope > 0])
         np.minimum.at(high, coordinate[slope < 0], bound[slope < 0])
         if np.any(low >= high):
             return None
-        general = place[split.general]
-        general = general[general >= 0]
-        rows, signs = conditions.rows[general], conditions.signs[general]
-        normals, offsets = self.rows.normals[rows] * signs[:, None], self.rows.offsets[rows] * signs
+        signs = conditions.signs[general]
+        normals = self.rows.normals[member] * signs[:, None]
+        offsets = self.rows.offsets[conditions.rows[general]] * signs
         count = len(conditions.rows)
         return _BoundsAndRows(low, high, axis, coordinate, slope, bound, general, normals, offsets, count)
+
+    def split(self, conditions: Conditions) -> tuple[Indices, Indices, Indices, Indices]:
+        """Conditions on axis rows: positions, and entries in ``rows.axis``; then the same of general rows."""
+        place = np.full(len(self.rows), -1)
+        place[conditions.rows] = np.arange(len(conditions.rows))
+        axis, general = place[self.rows.axis], place[self.rows.general]
+        entry, member = np.flatnonzero(axis >= 0), np.flatnonzero(general >= 0)
+        return axis[entry], entry, general[member], member
 
     def _strictly_inside(self, ball: Ball, conditions: Conditions) -> Witness | None:
         """Prove that a float64 point satisfies the conditions strictly: by margins, or else exactly."""
@@ -284,17 +291,15 @@ class Ledger:
 
     def _refutes(self, multipliers: Floats, conditions: Conditions) -> bool:
         """Prove emptiness: no point of the box makes the multipliers' combination positive."""
-        weights = np.where(multipliers > _NEGLIGIBLE_MULTIPLIER, multipliers, 0.0)
-        used = np.flatnonzero(weights)
-        if not len(used):
-            return False
-        low, high = self._refutation_box(conditions)
-        rows = conditions.rows[used]
-        bound = self.rows[rows].combination_bound(-weights[used] * conditions.signs[used], low, high)
-        if bound <= 0:
+        used = np.flatnonzero(multipliers > _NEGLIGIBLE_MULTIPLIER)
+        rows, signs = conditions.rows[used], conditions.signs[used]
+        weights = np.zeros(len(self.rows))
+        weights[rows] = -multipliers[used] * signs
+        if self.rows.combination_bound(weights, *self._refutation_box(conditions)) <= 0:
             return False
         self.tally.by_rounding_bound += 1
-        self._remember(rows, conditions.signs[used])
+        self._remember(rows, signs)
+        self.refutation = -weights
         return True
 
     def _refutation_box(self, conditions: Conditions) -> tuple[Floats, Floats]:

@@ -12,13 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import gamma, upward
-from affinelens.engine.proofs import BOX_MODE_FROM, Conditions, Ledger, Witness
+from affinelens.engine.proofs import Conditions, Ledger, Witness
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 _RAYS_PER_DIMENSION = 8
 _SHARES_TOWARD_ROOM = (0.5, 0.9, 0.99)
+_CORNERS = 16
+_CORNER_PAYS_FROM = 8
+_CORNER_STEPS = (1e-2, 1e-4)
+_TIGHT = 1e-7
 
 
 class Rays:
@@ -35,10 +39,10 @@ class Rays:
         if witness.exact is not None:
             return hit, idle
         start = witness.point - self._ledger.centre
-        if self._dim < BOX_MODE_FROM:
+        if not self._ledger.problem.box_mode:
             hit |= self._hit_along(start, conditions, self._directions)
         else:
-            idle |= self._idle_bounds(conditions)
+            idle |= self._idle_bounds(conditions, self._general_rows(conditions))
             hit |= self._hit_in_high_dimension(start, witness.roomiest, conditions, asked & ~idle)
         self._ledger.tally.by_rounding_bound += int(np.count_nonzero((hit | idle) & asked))
         return hit & asked, idle & asked
@@ -50,10 +54,10 @@ class Rays:
         if roomiest is not None:
             for share in _SHARES_TOWARD_ROOM:
                 hit |= self._hit_along_axes(start + share * (roomiest - start), conditions)
-        for directions in (self._ledger.rows.normals, self._sliding_directions):
-            rest = asked & ~hit
-            against = -directions[conditions.rows[rest]] * conditions.signs[rest, None]
-            hit |= self._hit_along(start, conditions, against)
+        hit |= self._met_in_corners(conditions, asked & ~hit)
+        for sliding in (False, True):
+            against = self._against(np.flatnonzero(asked & ~hit), conditions)
+            hit |= self._hit_along(start, conditions, self._slid(against) if sliding else against)
         return hit
 
     @cached_property
@@ -68,24 +72,28 @@ class Rays:
     @cached_property
     def _slopes(self) -> Floats:
         """How fast each row changes in each of the directions."""
-        return self._directions @ self._ledger.rows.normals.T
+        return self._ledger.rows.slopes(self._directions)
 
     @cached_property
-    def _sliding_directions(self) -> Floats:
-        """For each row a direction that changes no other general row: in high dimension it meets the row first."""
-        normals = self._ledger.rows.normals
-        general = self._ledger.rows.split.general
-        span = normals[general]
-        inverse = np.linalg.pinv(span)
-        directions = normals - (normals @ inverse) @ span
-        directions[general] = inverse.T
-        return directions
+    def _general_inverse(self) -> Floats:
+        inverse: Floats = np.linalg.pinv(self._ledger.rows.normals).astype(np.float64)
+        return inverse
+
+    def _slid(self, directions: Floats) -> Floats:
+        """Directions with their components along general rows taken out, so that those rows do not change.
+
+        In high dimension what such a ray meets first is the row it was aimed at. A direction along a general row
+        itself vanishes but for rounding, and then meets nothing that could be proved.
+        """
+        inverse = self._general_inverse
+        return directions - (directions @ inverse) @ self._ledger.rows.normals
 
     def _hit_along(self, start: Floats, conditions: Conditions, directions: Floats) -> Bools:
         """Conditions met first by rays in the given directions."""
         hit = np.zeros(len(conditions.rows), dtype=bool)
         margins = self._ledger.values(start[None], conditions)[0][0]
-        all_slopes = self._slopes if directions is self._directions else directions @ self._ledger.rows.normals.T
+        known = directions is self.__dict__.get("_directions")
+        all_slopes = self._slopes if known else self._ledger.rows.slopes(directions)
         slopes = all_slopes[:, conditions.rows] * conditions.signs
         with np.errstate(divide="ignore", invalid="ignore"):
             times = np.where(slopes < 0, margins / -slopes, np.inf)
@@ -113,10 +121,11 @@ class Rays:
         values, errors = (part[0] for part in self._ledger.values(start[None], conditions))
         if not np.all(values > errors):
             return hit
-        axis, coordinate, slope, general = self._split(conditions)
+        axis, entry, general, member = self._ledger.split(conditions)
+        coordinate = self._ledger.rows.coordinate[entry]
+        slope = self._ledger.rows.slope[entry] * conditions.signs[axis]
         enter = -values[axis] / slope
-        normals = self._ledger.rows.normals[conditions.rows[general]]
-        sideways = normals[:, coordinate] * conditions.signs[general, None]
+        sideways = self._ledger.rows.normals[member][:, coordinate] * conditions.signs[general, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             blocked = values[general, None] / -(sideways * np.sign(enter))
             leave = np.where(blocked > 0, blocked, np.inf).min(axis=0, initial=np.inf)
@@ -131,30 +140,110 @@ class Rays:
         hit[axis] = clear & passed & (moved >= low[coordinate]) & (moved <= high[coordinate])
         return hit
 
-    def _idle_bounds(self, conditions: Conditions) -> Bools:
-        """Bounds of single coordinates that no point of the cell comes near, as some general row is negative there.
+    def _met_in_corners(self, conditions: Conditions, asked: Bools) -> Bools:
+        """Bounds that meet in corners of the cell, many at a time: at a simple corner every tight condition is a facet.
+
+        A linear program leads to the corner that is nearest to all bounds still in question.
+        """
+        axis, entry, _, _ = self._ledger.split(conditions)
+        rows = self._ledger.rows
+        coordinate, slope = rows.coordinate[entry], rows.slope[entry] * conditions.signs[axis]
+        hit = np.zeros(len(conditions.rows), dtype=bool)
+        for _ in range(_CORNERS):
+            rest = (asked & ~hit)[axis]
+            if np.count_nonzero(rest) < _CORNER_PAYS_FROM:
+                break
+            cost = np.zeros(self._dim)
+            np.add.at(cost, coordinate[rest], slope[rest])
+            corner = self._ledger.least(cost, conditions)
+            if corner is None:
+                break
+            found = self._facets_at_corner(corner.point, conditions, asked & ~hit)
+            hit |= found
+            if np.count_nonzero(found) < _CORNER_PAYS_FROM:
+                break
+        return hit
+
+    def _facets_at_corner(self, corner: Floats, conditions: Conditions, asked: Bools) -> Bools:
+        """Step from a corner to points that are beyond one tight bound and inside all other conditions."""
+        axis, entry, general, member = self._ledger.split(conditions)
+        rows = self._ledger.rows
+        hit = np.zeros(len(conditions.rows), dtype=bool)
+        values = self._ledger.values(corner[None], conditions)[0][0]
+        scale = self._ledger.scale
+        tight = np.flatnonzero(values[axis] <= _TIGHT * scale)
+        tight = tight[np.unique(rows.coordinate[entry[tight]], return_index=True)[1]]
+        tight_general = np.flatnonzero(values[general] <= _TIGHT * scale)
+        held = rows.coordinate[entry[tight]]
+        free = np.setdiff1d(np.arange(self._dim), held)
+        normals = rows.normals[member[tight_general]] * conditions.signs[general[tight_general], None]
+        inverse = np.linalg.pinv(normals[:, free])
+        inward = rows.slope[entry[tight]] * conditions.signs[axis[tight]]
+        wanted = np.flatnonzero(asked[axis[tight]])
+        loose = np.delete(values, np.concatenate([axis[tight], general[tight_general]]))
+        reach = min(scale, float(loose.min(initial=scale)))
+        for share in _CORNER_STEPS:
+            step = share * reach
+            moves = np.zeros((len(wanted), self._dim))
+            moves[:, held] = step * inward
+            moves[np.arange(len(wanted)), held[wanted]] *= -1.0
+            moves[:, free] = (step - moves[:, held] @ normals[:, held].T) @ inverse.T
+            points = corner + moves
+            margins, errors = self._ledger.values(points, conditions)
+            target = axis[tight[wanted]]
+            margins[np.arange(len(wanted)), target] *= -1.0
+            proved = np.all(margins > errors, axis=1) & self._ledger.trusted(points)
+            hit[target[proved]] = True
+            wanted = wanted[~proved]
+            if not len(wanted):
+                break
+        return hit
+
+    def _against(self, positions: Indices, conditions: Conditions) -> Floats:
+        """Directions straight toward conditions."""
+        return -self._ledger.rows.dense(conditions.rows[positions]) * conditions.signs[positions, None]
+
+    def idle(self, conditions: Conditions) -> Bools:
+        """More bounds that are no facets, by the combination that refuted the last one (only in high dimension)."""
+        if not self._ledger.problem.box_mode:
+            return np.zeros(len(conditions.rows), dtype=bool)
+        rows = self._ledger.rows
+        weights = np.zeros(len(rows))
+        weights[rows.general] = self._ledger.refutation[rows.general]
+        size = np.abs(weights[rows.general])
+        normal = weights[rows.general] @ rows.normals
+        offset = weights @ rows.offsets
+        rounding = gamma(len(size) + 1) * (size.sum() * self._extent.sum() + size @ np.abs(rows.offsets[rows.general]))
+        error = np.abs(weights) @ rows.errors + rounding
+        return self._idle_bounds(conditions, (normal[None], np.array([offset]), np.array([error])))
+
+    @cached_property
+    def _extent(self) -> Floats:
+        low, high = self._ledger.box
+        return np.maximum(np.abs(low), np.abs(high))
+
+    def _general_rows(self, conditions: Conditions) -> tuple[Floats, Floats, Floats]:
+        """Normals, offsets and errors of the conditions on general rows."""
+        rows = self._ledger.rows
+        _, _, general, member = self._ledger.split(conditions)
+        signs, positions = conditions.signs[general], conditions.rows[general]
+        return rows.normals[member] * signs[:, None], rows.offsets[positions] * signs, rows.errors[positions]
+
+    def _idle_bounds(self, conditions: Conditions, rows: tuple[Floats, Floats, Floats]) -> Bools:
+        """Bounds of single coordinates that no point of the cell comes near, as a given row is negative there.
 
         The largest value of a row over the domain's box, less what it loses when one coordinate is held at its worse
         bound, is an interval evaluation for all bounds at once.
         """
-        axis, coordinate, slope, general = self._split(conditions)
+        normals, offsets, errors = rows
+        axis, entry, _, _ = self._ledger.split(conditions)
         low, high = self._ledger.box
-        rows = self._ledger.rows[conditions.rows[general]].signed(conditions.signs[general])
-        most = rows.offsets + np.maximum(rows.normals * low, rows.normals * high).sum(axis=1)
-        extent = np.maximum(np.abs(low), np.abs(high))
-        rounding = 2 * gamma(self._dim + 6) * (np.abs(rows.normals) @ extent + np.abs(rows.offsets))
-        loss = rows.normals[:, coordinate] * np.sign(slope) * (high - low)[coordinate]
-        empty = most[:, None] - loss < -upward(rows.errors + rounding)[:, None]
+        most = offsets + np.maximum(normals * low, normals * high).sum(axis=1)
+        rounding = 2 * gamma(self._dim + 6) * (np.abs(normals) @ self._extent + np.abs(offsets))
+        coordinate = self._ledger.rows.coordinate[entry]
+        inward = self._ledger.rows.slope[entry] * conditions.signs[axis]
+        loss = normals[:, coordinate] * inward * (high - low)[coordinate]
+        empty = most[:, None] - loss < -upward(errors + rounding)[:, None]
         idle = np.zeros(len(conditions.rows), dtype=bool)
         idle[axis] = np.any(empty, axis=0)
         return idle
-
-    def _split(self, conditions: Conditions) -> tuple[Indices, Indices, Floats, Indices]:
-        """Positions of conditions on single coordinates, those coordinates, the slopes, and positions of the others."""
-        split = self._ledger.rows.split
-        place = np.full(len(self._ledger.rows), -1)
-        place[conditions.rows] = np.arange(len(conditions.rows))
-        axis, general = place[split.axis], place[split.general]
-        asked = axis >= 0
-        slope = split.slope[asked] * conditions.signs[axis[asked]]
-        return axis[asked], split.coordinate[asked], slope, general[general >= 0]

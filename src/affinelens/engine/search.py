@@ -175,26 +175,31 @@ class _Walk:
         asked = np.ones(len(conditions.rows), dtype=bool)
         if not self._want_facets:
             asked[: self._own_first] = False
-        facets, idle = self._rays.facets(self._found[key], conditions, asked)
-        for position in np.flatnonzero(asked & ~facets & ~idle).tolist():
+        witness = self._found[key]
+        facets, idle = self._rays.facets(witness, conditions, asked)
+        for position in np.flatnonzero(asked).tolist():
+            if facets[position] or idle[position]:
+                continue
             facets[position] = self._is_facet(key, conditions, position)
-        return facets
+            if not facets[position]:
+                idle |= self._rays.idle(conditions)
+        return facets & asked
 
     def _is_facet(self, key: Key, conditions: Conditions, position: int) -> bool:
-        """Whether there are points just beyond one condition where all the others still hold."""
+        """Whether there is a point beyond one condition where all the others still hold."""
         row = int(conditions.rows[position])
-        beyond = conditions.flipped(position)
+        flipped = conditions.flipped(position)
         neighbour: Key | None = None
         if row >= self._own_first:
             across = self._across(key, row)
-            if beyond.same_as(self._conditions(across)):
+            if flipped.same_as(self._conditions(across)):
                 neighbour = across
         if neighbour in self._found:
             self._parent.tally.by_reuse += 1
             return True
-        if self._ledger.known_empty(beyond, row, int(beyond.signs[position])):
+        if self._ledger.known_empty(flipped, row, int(flipped.signs[position])):
             return False
-        witness = self._ledger.find(beyond)
+        witness = self._ledger.find(flipped, central=neighbour is not None)
         if witness is not None and neighbour is not None:
             self._met[neighbour] = witness
         return witness is not None

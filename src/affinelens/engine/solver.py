@@ -18,6 +18,7 @@ _ROWWISE = int(highspy.MatrixFormat.kRowwise)
 _MINIMISE = int(highspy.ObjSense.kMinimize)
 _NEWTON_STEPS = 12
 _NEWTON_ACCURACY = 1e-6
+_SMALL_MARGIN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,16 @@ class Solver:
             return None
         point, multipliers = found
         return Ball(point[:-1] * scale, float(point[-1]) * scale, multipliers)
+
+    def some_ball_in_box(
+        self, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float
+    ) -> Ball | None:
+        """Like :meth:`largest_ball_in_box`, but any ball will do: mostly one program instead of several."""
+        margin = _SMALL_MARGIN * float((high - low).min())
+        ball = self.largest_ball(normals, offsets, low + margin, high - margin, scale)
+        if ball is not None and ball.radius > 0:
+            return Ball(ball.point, min(margin, ball.radius), ball.multipliers)
+        return self.largest_ball_in_box(normals, offsets, low, high, scale)
 
     def largest_ball_in_box(
         self, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float

@@ -1,0 +1,233 @@
+"""The set of patterns equals that of a rational brute force, on generic, degenerate and nearly degenerate networks alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import brute_force
+import numpy as np
+import pytest
+from brute_force import Layer, patterns_by_stage
+from hypothesis import HealthCheck, given, settings, strategies as st
+from networks import ABSOLUTE, HARD_TANH, LEAKY, LINEAR, NEGATIVE_SLOPE, RELU, ZIGZAG, compiled, evaluate, patterns, relu_layers
+
+import affinelens as al
+
+FUNCTIONS = [RELU, LEAKY, NEGATIVE_SLOPE, ABSOLUTE, HARD_TANH, ZIGZAG, LINEAR]
+WIDTH = {1: 6, 2: 5, 3: 4, 4: 3}
+
+
+@dataclass
+class Case:
+    """A network on a domain, twice: as the package takes it and as brute force takes it."""
+
+    layers: list[Layer]
+    domain: al.Domain
+    brute_layers: list[Layer]
+    brute_domain: brute_force.Polytope
+
+
+def assert_same_regions(case: Case) -> al.RegionSet:
+    expected = patterns_by_stage(case.brute_layers, case.brute_domain)
+    model = compiled(case.layers)
+    rs = al.enumerate(model, case.domain, workers=1)
+    assert patterns(rs) == expected[-1]
+    assert rs.layer_counts == tuple(len(stage) for stage in expected)
+    for region in rs:
+        assert evaluate(case.layers, region.exact_point)[1] == region.pattern.tolist()
+    assert al.count(model, case.domain, workers=1) == len(rs)
+    return rs
+
+
+def on_box(layers: list[Layer], lower: list[float], upper: list[float]) -> Case:
+    return Case(layers, al.Box(lower, upper), layers, brute_force.box(lower, upper))
+
+
+# ---------------------------------------------------------------------- random networks
+
+whole = st.integers(-2, 2).map(float)
+generic = st.floats(-2, 2).map(lambda v: round(v, 6))
+# Numbers an ulp or two away from whole ones, so that almost everything is almost degenerate.
+nearly_whole = st.tuples(st.integers(-1, 1), st.integers(-2, 2)).map(lambda pair: pair[0] * (1 + pair[1] * 2.0**-52))
+wild = st.tuples(st.floats(-2, 2).map(lambda v: round(v, 3)), st.integers(-30, 30)).map(lambda pair: pair[0] * 10.0 ** pair[1])
+Matrix = list[list[float]]
+
+
+@st.composite
+def random_layer(draw: st.DrawFn, inputs: int, width: int, numbers: st.SearchStrategy[float], *, zero_bias: bool) -> Layer:
+    """A layer, possibly with units that are copies of others, dead, constant, or along a face of the domain."""
+    groups = draw(st.none() | st.none() | st.lists(st.integers(1, 3), min_size=1, max_size=2))
+    size = sum(groups) if groups else draw(st.integers(1, width))
+    weight = draw(st.lists(st.lists(numbers, min_size=inputs, max_size=inputs), min_size=size, max_size=size))
+    bias = [0.0] * size if zero_bias else draw(st.lists(numbers, min_size=size, max_size=size))
+    if size > 1:
+        change(draw, weight, bias)
+    if groups:
+        return Layer(weight, bias, None, groups)
+    pieces = draw(st.none() | st.lists(st.sampled_from(FUNCTIONS), min_size=size, max_size=size))
+    return Layer(weight, bias, pieces)
+
+
+def change(draw: st.DrawFn, weight: Matrix, bias: list[float]) -> None:
+    """Make the last unit special, in one of many ways or not at all."""
+    inputs = len(weight[0])
+    special = draw(st.sampled_from(["no", "copy", "negated", "doubled", "shifted", "dead", "zero", "face", "sum"]))
+    if special in ("copy", "negated", "doubled"):
+        factor = {"copy": 1.0, "negated": -1.0, "doubled": 2.0}[special]
+        weight[-1], bias[-1] = [factor * a for a in weight[0]], factor * bias[0]
+    elif special == "shifted":
+        weight[-1], bias[-1] = list(weight[0]), bias[0] + draw(st.sampled_from([1e-17, 1e-13, 1e-9]))
+    elif special == "dead":
+        weight[-1], bias[-1] = [0.0] * inputs, draw(st.sampled_from([-1.0, 1.0]))
+    elif special == "zero":
+        weight[-1], bias[-1] = [0.0] * inputs, 0.0
+    elif special == "face":
+        weight[-1], bias[-1] = [1.0, *[0.0] * (inputs - 1)], draw(st.sampled_from([-1.0, 1.0]))
+    elif special == "sum" and len(weight) > 2:
+        weight[-1], bias[-1] = [a + b for a, b in zip(weight[0], weight[1], strict=True)], bias[0] + bias[1]
+
+
+@st.composite
+def random_layers(draw: st.DrawFn, dim: int, numbers: st.SearchStrategy[float] | None = None) -> list[Layer]:
+    if numbers is None:
+        numbers = draw(st.sampled_from([whole, generic, nearly_whole]))
+    zero_bias = draw(st.integers(0, 4)) == 0
+    layers: list[Layer] = []
+    inputs = dim
+    for _ in range(draw(st.integers(1, 3))):
+        layers.append(draw(random_layer(inputs, WIDTH[dim], numbers, zero_bias=zero_bias)))
+        inputs = len(layers[-1].groups or layers[-1].bias)
+    return layers
+
+
+def random_test(examples: int):  # noqa: ANN201
+    return settings(
+        deadline=None, derandomize=True, max_examples=examples, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    )
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4])
+@random_test(150)
+@given(data=st.data())
+def test_on_a_cube(dim: int, data: st.DataObject) -> None:
+    assert_same_regions(on_box(data.draw(random_layers(dim)), [-1.0] * dim, [1.0] * dim))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@random_test(80)
+@given(data=st.data())
+def test_with_numbers_from_1e_minus_30_to_1e30(dim: int, data: st.DataObject) -> None:
+    assert_same_regions(on_box(data.draw(random_layers(dim, wild)), [-1.0] * dim, [1.0] * dim))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@random_test(80)
+@given(data=st.data())
+def test_on_boxes_of_any_size(dim: int, data: st.DataObject) -> None:
+    layers = data.draw(random_layers(dim))
+    lower = data.draw(st.lists(st.sampled_from([-2.0, -1.0, 0.0, 0.1, -1e-9]), min_size=dim, max_size=dim))
+    width = data.draw(st.lists(st.sampled_from([1.0, 3.0, 1e-9, 2.0**-50, 1e6]), min_size=dim, max_size=dim))
+    upper = [low + w for low, w in zip(lower, width, strict=True)]
+    assert_same_regions(on_box(layers, lower, upper))
+
+
+@pytest.mark.parametrize("dim", [2, 3, 4])
+@random_test(60)
+@given(data=st.data())
+def test_with_fixed_inputs(dim: int, data: st.DataObject) -> None:
+    """Brute force gets the network with the fixed inputs put in, and the box of the others."""
+    layers = data.draw(random_layers(dim))
+    fixed = {k: data.draw(st.sampled_from([-1.0, 0.0, 0.1, 1.0])) for k in data.draw(st.sets(st.integers(1, dim - 1), min_size=1))}
+    free = [k for k in range(dim) if k not in fixed]
+    lower = [fixed.get(k, -1.0) for k in range(dim)]
+    upper = [fixed.get(k, 1.0) for k in range(dim)]
+    first = layers[0]
+    bias = [
+        sum((Fraction(row[k]) * Fraction(value) for k, value in fixed.items()), Fraction(b))
+        for row, b in zip(first.weight, first.bias, strict=True)
+    ]
+    reduced = Layer([[row[k] for k in free] for row in first.weight], bias, first.pieces, first.groups)
+    cube = brute_force.box([-1.0] * len(free), [1.0] * len(free))
+    assert_same_regions(Case(layers, al.Box(lower, upper), [reduced, *layers[1:]], cube))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@random_test(80)
+@given(data=st.data())
+def test_on_cut_cubes(dim: int, data: st.DataObject) -> None:
+    """Every cut keeps the origin inside, so that the polytope is full-dimensional."""
+    layers = data.draw(random_layers(dim))
+    normals = st.lists(data.draw(st.sampled_from([whole, generic])), min_size=dim, max_size=dim)
+    cuts = data.draw(st.lists(st.tuples(normals, st.sampled_from([0.25, 1.0, 2.0])), max_size=4))
+    sides = np.concatenate([np.eye(dim), -np.eye(dim)]).tolist()
+    rows = [*sides, *(normal for normal, _ in cuts)]
+    offsets = [*[1.0] * (2 * dim), *(offset for _, offset in cuts)]
+    usable = [(row, offset) for row, offset in zip(rows, offsets, strict=True) if any(row)]
+    cell = brute_force.polytope([row for row, _ in usable], [offset for _, offset in usable], 1.0)
+    assert_same_regions(Case(layers, al.Polytope(rows, offsets), layers, cell))
+
+
+# ---------------------------------------------------------------------- nearly degenerate
+
+
+@pytest.mark.parametrize("gap", [0.0, 5e-324, 1e-300, 1e-30, 1e-17, 1e-13, 1e-6])
+def test_three_nearly_concurrent_lines(gap: float) -> None:
+    """x = 0, y = 0 and x + y = gap meet in one point or bound a triangle of that size."""
+    rs = assert_same_regions(on_box(relu_layers(([[1, 0], [0, 1], [1, 1]], [0, 0, -gap])), [-1.0, -1.0], [1.0, 1.0]))
+    assert len(rs) == (7 if gap else 6)
+
+
+@pytest.mark.parametrize("gap", [1e-200, 1e-30, 1e-17, 1e-13])
+def test_what_follows_a_tiny_triangle_is_still_decided(gap: float) -> None:
+    layers = relu_layers(
+        ([[1, 0], [0, 1], [-1, -1]], [0, 0, gap]),
+        ([[1, 1, 1], [1, -1, 0], [3, 0, -1]], [-gap, 0, 0]),
+    )
+    assert_same_regions(on_box(layers, [-1.0, -1.0], [1.0, 1.0]))
+
+
+@pytest.mark.parametrize("gap", [1e-20, 1e-17, 1e-13, 1e-9])
+def test_slivers_between_nearly_equal_units(gap: float) -> None:
+    layers = relu_layers(([[3, 1], [3, 1], [1, -2]], [0.1, 0.1 + gap, 0.3]), ([[1, -1, 0.5], [-2, 2, 1]], [0, gap]))
+    assert_same_regions(on_box(layers, [-1.0, -1.0], [1.0, 1.0]))
+
+
+def test_a_region_without_a_float64_point_is_kept_with_a_rational_one() -> None:
+    """Between 3 x = 1 and 3 x = 1 + 2^-52, near 1/3, there is no float64; neither is there in (1, 1 + 2^-52)."""
+    layers = relu_layers(([[3.0], [3.0], [1.0], [1.0]], [-1.0, -(1.0 + 2.0**-52), -1.0, -(1.0 + 2.0**-52)]))
+    rs = assert_same_regions(on_box(layers, [0.0], [2.0]))
+    assert len(rs) == 5
+    thin = [region for region in rs if region.pattern.tolist() in ([1, 0, 0, 0], [1, 1, 1, 0])]
+    assert len(thin) == 2
+    for region in thin:
+        (x,) = region.exact_point
+        low, high = (Fraction(1, 3), Fraction(1, 3) + Fraction(1, 3 * 2**52)) if x < 0.5 else (Fraction(1), 1 + Fraction(1, 2**52))
+        assert low < x < high
+
+
+def test_children_of_a_region_without_a_float64_point() -> None:
+    """The middle of (1, 1 + 2^-52) is cut again by the next stage: 2 (relu(x - 1) - relu(x - 1 - 2^-52)) = 2^-52 there."""
+    ulp = 2.0**-52
+    layers = relu_layers(([[1.0], [1.0]], [-1.0, -(1.0 + ulp)]), ([[2.0, -2.0]], [-ulp]))
+    rs = assert_same_regions(on_box(layers, [0.0], [2.0]))
+    assert rs.layer_counts == (3, 4)
+
+
+def test_a_domain_of_one_ulp() -> None:
+    ulp = 2.0**-52
+    layers = relu_layers(([[2.0, 0.0], [1.0, 1.0]], [-2.0 - ulp, -1.0 - ulp]))
+    assert_same_regions(on_box(layers, [1.0, 0.0], [1.0 + ulp, 5.0 * ulp]))
+
+
+def test_units_that_float64_takes_for_constant() -> None:
+    """(1 + e)^2 rounds to 1 + 2 e, so float64 sees (1 + e) (1 + e) x - (1 + 2 e) x as zero; it is e^2 x."""
+    e = 2.0**-30
+    layers = relu_layers(([[1 + e], [1 + 2 * e]], [4.0, 4.0 * (1 + e)]), ([[1 + e, -1.0]], [0.0]))
+    assert_same_regions(on_box(layers, [-1.0], [2.0]))
+
+
+def test_units_whose_slopes_underflow() -> None:
+    """1e-200 x, times 1e-200, is below every float64 and still changes sign at 0."""
+    layers = relu_layers(([[1e-200], [0.0]], [3e-200, 3e-200]), ([[1e-200, -1e-200]], [0.0]))
+    assert_same_regions(on_box(layers, [-1.0], [2.0]))

@@ -1,0 +1,156 @@
+"""Activations: values, patterns and breaks agree with each other and with the function they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from brute_force import Layer
+from hypothesis import given, settings, strategies as st
+from networks import ABSOLUTE, HARD_TANH, LEAKY, LINEAR, NEGATIVE_SLOPE, RELU, ZIGZAG, activation, evaluate
+
+from affinelens.arithmetic import ExactMatrix
+from affinelens.errors import AffineLensError
+from affinelens.network import Activation, MaxGroups, PiecewiseLinear
+from affinelens.network.enclosure import Enclosure
+
+MIXED = [RELU, LEAKY, NEGATIVE_SLOPE, ABSOLUTE, HARD_TANH, ZIGZAG, LINEAR]
+GROUPS = [1, 2, 4]
+CASES = {
+    "mixed": (activation(MIXED), Layer(np.eye(7).tolist(), [0.0] * 7, MIXED)),
+    "max": (MaxGroups(np.array([0, 1, 3, 7])), Layer(np.eye(7).tolist(), [0.0] * 7, None, GROUPS)),
+}
+every_case = pytest.mark.parametrize("name", CASES)
+property_test = settings(deadline=None, derandomize=True, max_examples=80)
+# Halves, so that values on breakpoints and draws are common.
+inputs = st.lists(st.integers(-5, 5).map(lambda n: n / 2), min_size=7, max_size=7)
+
+
+def signs_of_breaks(function: Activation, z: Sequence[float]) -> np.ndarray:
+    breaks = function.breaks
+    taken = np.append(z, 0.0)
+    return np.sign(taken[breaks.plus] - taken[breaks.minus] - breaks.threshold).astype(np.int8)
+
+
+@every_case
+@property_test
+@given(z=inputs)
+def test_values_are_those_of_the_function(name: str, z: list[float]) -> None:
+    function, layer = CASES[name]
+    expected, _ = evaluate([layer], z)
+    column = np.array(z)[:, None]
+    assert [Fraction(v) for v in function.apply(column)[:, 0]] == expected
+    assert [row[0] for row in function.apply_exact(ExactMatrix.from_floats(column)).to_fractions()] == expected
+
+
+@every_case
+@property_test
+@given(z=inputs)
+def test_the_pattern_of_the_signs_selects_the_value(name: str, z: list[float]) -> None:
+    function, layer = CASES[name]
+    expected, pattern = evaluate([layer], z)
+    assert function.pattern_from_signs(signs_of_breaks(function, z)).tolist() == pattern
+    column = np.array(z)[:, None]
+    chosen = np.array(pattern)
+    assert [row[0] for row in function.select_exact(ExactMatrix.from_floats(column), chosen).to_fractions()] == expected
+    selected = function.select(Enclosure.values(column), chosen[:, None])
+    for value, row, error in zip(expected, selected.rows[:, 0], selected.error[:, 0], strict=True):
+        assert abs(value - Fraction(row)) <= Fraction(error)
+
+
+@every_case
+@property_test
+@given(z=inputs)
+def test_a_pattern_holds_exactly_where_its_constraints_do(name: str, z: list[float]) -> None:
+    function, layer = CASES[name]
+    signs = signs_of_breaks(function, z)
+    if not signs.all():
+        return
+    _, pattern = evaluate([layer], z)
+    for choice, piece in enumerate(pattern):
+        options = 1 + max((int(function.breaks.choice[i] == choice) * 3 for i in range(len(signs))), default=0)
+        holding = [
+            option
+            for option in range(min(options, function.pieces))
+            if _exists(function, choice, option) and all(signs[i] == sign for i, sign in function.constraints(choice, option))
+        ]
+        assert holding == [piece]
+
+
+def _exists(function: Activation, choice: int, piece: int) -> bool:
+    if isinstance(function, MaxGroups):
+        return piece < GROUPS[choice]
+    return piece <= len(MIXED[choice][0])
+
+
+def test_every_breakpoint_is_a_break_and_names_its_unit() -> None:
+    function = activation(MIXED)
+    assert function.breaks.choice.tolist() == [0, 1, 2, 3, 4, 4, 5, 5, 5]
+    assert function.breaks.threshold.tolist() == [0, 0, 0, 0, -1, 1, -1, 0, 1]
+    assert function.describe(0) == "unit 0"
+    assert function.describe(5) == "unit 4 at 1"
+
+
+def test_a_group_breaks_where_two_of_its_members_are_equal() -> None:
+    breaks = MaxGroups(np.array([0, 2, 5])).breaks
+    assert list(zip(breaks.plus.tolist(), breaks.minus.tolist(), strict=True)) == [(0, 1), (2, 3), (2, 4), (3, 4)]
+    assert breaks.choice.tolist() == [0, 1, 1, 1]
+
+
+def test_in_a_draw_the_first_wins() -> None:
+    function = MaxGroups(np.array([0, 3]))
+    assert function.pattern_from_signs(np.zeros(3, dtype=np.int8)).tolist() == [0]
+    assert function.pattern_from_signs(signs_of_breaks(function, [1.0, 2.0, 2.0])).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("breakpoints", "slopes", "offsets", "left"),
+    [
+        ([0.0], [1.0, 1.0], [0.0, 0.0], 0),
+        ([-1.0, 1.0], [2.0, 2.0, 2.0], [1.0, 1.0, 1.0], 0),
+        ([-1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0], 1),
+    ],
+)
+def test_breakpoints_at_which_nothing_changes_vanish(
+    breakpoints: list[float], slopes: list[float], offsets: list[float], left: int
+) -> None:
+    function = PiecewiseLinear.of(3, breakpoints, slopes, offsets)
+    assert len(function.breaks) == 3 * left
+    assert function.pieces == left + 1
+    values = [Fraction(n, 4) for n in range(-8, 9)]
+    layer = Layer([[1.0]], [0.0], [(breakpoints, slopes, offsets)])
+    expected = [float(evaluate([layer], [v])[0][0]) for v in values]
+    assert function.apply(np.tile([float(v) for v in values], (3, 1))).tolist() == [expected] * 3
+
+
+def test_leaky_relu_of_slope_one_has_no_breaks_beside_units_that_have() -> None:
+    function = PiecewiseLinear.two_slopes(np.array([1.0, 0.5, 1.0]))
+    assert function.breaks.choice.tolist() == [1]
+    assert function.apply(np.array([[-2.0], [-2.0], [3.0]])).ravel().tolist() == [-2.0, -1.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("breakpoints", "slopes", "offsets", "message"),
+    [
+        ([0.0], [0.0, 1.0], [0.0, 1.0], "continuous"),
+        ([1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0], "increase"),
+        ([0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0], "increase"),
+        ([np.nan], [0.0, 1.0], [0.0, 0.0], "NaN"),
+        ([0.0], [0.0, np.inf], [0.0, 0.0], "infinity"),
+        ([-np.inf], [0.0, 1.0], [0.0, 0.0], "finite"),
+        ([0.0], [0.0, 1.0, 2.0], [0.0, 0.0], "shape"),
+    ],
+)
+def test_what_is_not_a_continuous_function_is_refused(
+    breakpoints: list[float], slopes: list[float], offsets: list[float], message: str
+) -> None:
+    with pytest.raises(AffineLensError, match=message):
+        PiecewiseLinear.of(2, breakpoints, slopes, offsets)
+
+
+@pytest.mark.parametrize("starts", [[0], [1, 2], [0, 2, 2], [0, 3, 1]])
+def test_groups_without_members_are_refused(starts: list[int]) -> None:
+    with pytest.raises(AffineLensError, match="max groups"):
+        MaxGroups(np.array(starts))

@@ -1,0 +1,96 @@
+"""A network written as data and read back is the same network; its digest changes with any of its numbers."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from networks import HARD_TANH, RELU, activation
+
+from affinelens import Network
+from affinelens.errors import AffineLensError
+from affinelens.network import AffineSum, MaxGroups, Stage
+from affinelens.network.linear_map import Chain, Dense, Scale, Select, Sparse, Sum
+from affinelens.network.serial import network_from_data, network_to_data
+
+
+def rich_network() -> Network:
+    """One of everything."""
+    rng = np.random.default_rng(0)
+    sparse = Sparse(np.array([0, 2, 2, 3]), np.array([0, 1, 1]), rng.standard_normal(3), 2)
+    padded = Chain((Select(np.array([1, -1, 0]), 2), Scale(rng.standard_normal(3), over=9)))
+    first = Stage("first", AffineSum(3, ((0, Sum((sparse, padded))),), Dense(rng.standard_normal((3, 1)))), activation([RELU, HARD_TANH, RELU]))
+    second = Stage("second", AffineSum(3, ((0, sparse), (1, Dense(rng.standard_normal((3, 3)))))), MaxGroups(np.array([0, 1, 3])))
+    output = AffineSum(1, ((2, Dense(rng.standard_normal((1, 2)))),), Dense(np.array([[0.5]])))
+    return Network((2,), (first, second), output, ("a note",))
+
+
+def test_round_trip_keeps_everything() -> None:
+    net = rich_network()
+    structure, arrays = network_to_data(net)
+    back = network_from_data(json.loads(json.dumps(structure)), arrays)
+    assert back.digest == net.digest
+    assert (back.input_shape, back.notes) == (net.input_shape, net.notes)
+    assert [stage.name for stage in back.stages] == ["first", "second"]
+    x = [0.3, -0.7]
+    assert back.evaluate_exact(x) == net.evaluate_exact(x)
+
+
+def test_the_arrays_hold_plain_numbers() -> None:
+    _, arrays = network_to_data(rich_network())
+    assert all(array.dtype.kind in "fi" for array in arrays.values())
+
+
+def test_the_digest_changes_with_every_number() -> None:
+    structure, arrays = network_to_data(rich_network())
+    seen = {rich_network().digest}
+    for name, array in arrays.items():
+        if array.dtype.kind != "f":
+            continue
+        for position in np.ndindex(array.shape):
+            changed = {key: values.copy() for key, values in arrays.items()}
+            changed[name][position] = np.nextafter(array[position], np.inf)
+            try:
+                seen.add(network_from_data(structure, changed).digest)
+            except AffineLensError:  # an activation that is no longer continuous
+                continue
+    finite = sum(int(np.isfinite(array).sum()) for array in arrays.values() if array.dtype.kind == "f")
+    assert len(seen) > 0.7 * finite
+
+
+def test_the_digest_changes_with_indices_and_denominators() -> None:
+    structure, arrays = network_to_data(rich_network())
+    other_columns = {**arrays, "a1": np.array([1, 0, 1])}
+    other_over = copy.deepcopy(structure)
+    other_over["stages"][0]["linear"]["sources"][0][1]["maps"][1]["maps"][1]["over"] = 7
+    digests = {rich_network().digest, network_from_data(structure, other_columns).digest, network_from_data(other_over, arrays).digest}
+    assert len(digests) == 3
+
+
+def drop_a_source(structure: dict[str, Any]) -> None:
+    structure["stages"][1]["linear"]["sources"][1][0] = 5
+
+
+def wrong_size(structure: dict[str, Any]) -> None:
+    structure["output"]["size"] = 2
+
+
+def unknown_map(structure: dict[str, Any]) -> None:
+    structure["output"]["bias"]["kind"] = "python"
+
+
+def wrong_activation(structure: dict[str, Any]) -> None:
+    structure["stages"][0]["activation"] = structure["stages"][1]["activation"] | {"starts": "a1"}
+
+
+@pytest.mark.parametrize("damage", [drop_a_source, wrong_size, unknown_map, wrong_activation])
+def test_data_that_does_not_fit_together_is_refused(damage: Callable[[dict[str, Any]], None]) -> None:
+    structure, arrays = network_to_data(rich_network())
+    structure = copy.deepcopy(structure)
+    damage(structure)
+    with pytest.raises(AffineLensError):
+        network_from_data(structure, arrays)
