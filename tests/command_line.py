@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,9 @@ PATIENCE = 120
 def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """A finished command with its output captured, so that neither stream is a terminal."""
     command = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=cwd, env=environment(), check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE, cwd=cwd, env=environment(), check=False
+    )
 
 
 def environment() -> dict[str, str]:
@@ -28,7 +31,7 @@ def write_network(path: Path, *sizes: int, seed: int = 0) -> Path:
     """A random ReLU network of the given layer sizes as an .npz file."""
     generator = np.random.default_rng(seed)
     arrays = {}
-    for layer, (size_in, size_out) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for layer, (size_in, size_out) in enumerate(pairwise(sizes)):
         arrays[f"W{layer}"] = generator.normal(size=(size_out, size_in))
         arrays[f"b{layer}"] = generator.normal(size=size_out)
     np.savez(path, **arrays)

@@ -103,6 +103,8 @@ class LocalRows:
 
     def dense(self, chosen: Indices) -> Floats:
         """Normals of any rows, with all their zeros."""
+        if not len(self.axis):
+            return self.normals[chosen]
         place = np.full(len(self), -1)
         place[self.general] = np.arange(len(self.general))
         normals = np.zeros((len(chosen), self.dim))
@@ -116,6 +118,8 @@ class LocalRows:
 
     def slopes(self, directions: Floats) -> Floats:
         """How fast each row changes along directions (one a row); shape (directions, rows)."""
+        if not len(self.axis):
+            return directions @ self.normals.T
         slopes = np.empty((len(directions), len(self)))
         slopes[:, self.general] = directions @ self.normals.T
         slopes[:, self.axis] = directions[:, self.coordinate] * self.slope
@@ -135,10 +139,13 @@ class LocalRows:
         box.
         """
         size = np.abs(weights)
-        slope = weights[self.general] @ self.normals
-        slope_size = size[self.general] @ np.abs(self.normals)
-        np.add.at(slope, self.coordinate, weights[self.axis] * self.slope)
-        np.add.at(slope_size, self.coordinate, size[self.axis])
+        used = np.flatnonzero(weights[self.general])
+        normals = self.normals[used]
+        slope = weights[self.general[used]] @ normals
+        slope_size = size[self.general[used]] @ np.abs(normals)
+        if len(self.axis):
+            np.add.at(slope, self.coordinate, weights[self.axis] * self.slope)
+            np.add.at(slope_size, self.coordinate, size[self.axis])
         if linear is not None:
             slope = slope + linear
             slope_size = slope_size + np.abs(linear)

@@ -207,12 +207,12 @@ class Ledger:
         With ``central`` off any point will do, which is faster in high dimension.
         """
         ball = self._largest_ball(conditions, central)
-        if ball is not None:
+        if ball is not None and ball.radius > 0:
             witness = self._strictly_inside(ball, conditions)
             if witness is not None:
                 return witness
-            if self._refutes(ball.multipliers, conditions):
-                return None
+        if ball is not None and self._refutes(ball.multipliers, conditions):
+            return None
         return self._find_exactly(conditions)
 
     def least(self, cost: Floats, conditions: Conditions) -> Ball | None:

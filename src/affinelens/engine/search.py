@@ -22,7 +22,7 @@ from affinelens.engine.problem import Cell, Problem
 from affinelens.engine.proofs import Conditions, Tally, Witness
 from affinelens.engine.rays import Rays
 from affinelens.engine.solver import Solver
-from affinelens.network.activation import MaxGroups
+from affinelens.network.activation import MaxGroups, PiecewiseLinear
 
 Bools = NDArray[np.bool_]
 Pattern = NDArray[np.integer[Any]]
@@ -66,6 +66,8 @@ class _Walk:
         self._rays = Rays(self._ledger)
         self._live: list[int] = np.unique(parent.activation.breaks.choice[list(arrangement.class_of)]).tolist()
         self._own_first = len(parent.facets)
+        self._breaking_on = self._positions_by_row()
+        self._binary = isinstance(parent.activation, PiecewiseLinear) and parent.activation.pieces == 2
         self._sides_of_piece: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._found: dict[Key, Witness] = {}
         self._met: dict[Key, Witness] = {}
@@ -129,12 +131,27 @@ class _Walk:
             self._sides_of_piece[choice, piece] = cached
         return cached
 
+    def _positions_by_row(self) -> dict[int, list[int]]:
+        """For each hyperplane's row the positions in a key of the choices that break on it."""
+        choices = self._parent.activation.breaks.choice
+        position = {choice: i for i, choice in enumerate(self._live)}
+        found: dict[int, list[int]] = {}
+        for index, number in self._arrangement.class_of.items():
+            positions = found.setdefault(self._own_first + number, [])
+            if position[int(choices[index])] not in positions:
+                positions.append(position[int(choices[index])])
+        return found
+
     def _across(self, key: Key, row: int) -> Key:
         """The key on the other side of a facet: every choice that breaks on that hyperplane changes."""
-        return tuple(
-            self._next_piece(choice, piece, row) if any(row == r for r, _ in self._sides(choice, piece)) else piece
-            for choice, piece in zip(self._live, key, strict=True)
-        )
+        changed = list(key)
+        for position in self._breaking_on[row]:
+            choice, piece = self._live[position], key[position]
+            if self._binary:
+                changed[position] = 1 - piece
+            elif any(row == own for own, _ in self._sides(choice, piece)):
+                changed[position] = self._next_piece(choice, piece, row)
+        return tuple(changed)
 
     def _next_piece(self, choice: int, piece: int, row: int) -> int:
         activation, class_of = self._parent.activation, self._arrangement.class_of
@@ -189,17 +206,20 @@ class _Walk:
         """Whether there is a point beyond one condition where all the others still hold."""
         row = int(conditions.rows[position])
         flipped = conditions.flipped(position)
-        neighbour: Key | None = None
-        if row >= self._own_first:
-            across = self._across(key, row)
-            if flipped.same_as(self._conditions(across)):
-                neighbour = across
+        if self._ledger.known_empty(flipped, row, int(flipped.signs[position])):
+            return False
+        neighbour = self._neighbour(key, row, flipped)
         if neighbour in self._found:
             self._parent.tally.by_reuse += 1
             return True
-        if self._ledger.known_empty(flipped, row, int(flipped.signs[position])):
-            return False
         witness = self._ledger.find(flipped, central=neighbour is not None)
         if witness is not None and neighbour is not None:
             self._met[neighbour] = witness
         return witness is not None
+
+    def _neighbour(self, key: Key, row: int, flipped: Conditions) -> Key | None:
+        """The cell that has exactly the flipped conditions, if that is what lies across a row."""
+        if row < self._own_first:
+            return None
+        across = self._across(key, row)
+        return across if self._binary or flipped.same_as(self._conditions(across)) else None

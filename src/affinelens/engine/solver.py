@@ -7,6 +7,7 @@ that way than the bookkeeping of a warm start, and results do not depend on the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import highspy
 import numpy as np
@@ -32,6 +33,14 @@ class Ball:
     radius: float
     multipliers: Floats
     roomiest: Floats | None = None
+
+
+@lru_cache(maxsize=1024)
+def _template(count: int, variables: int) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats, NDArray[np.int32]]:
+    """What all programs of one size share: row starts, column numbers, upper bounds of rows, kinds of variables."""
+    starts = np.arange(count, dtype=np.int32) * variables
+    columns = np.tile(np.arange(variables, dtype=np.int32), count)
+    return starts, columns, np.full(count, _INFINITY), np.zeros(variables, dtype=np.int32)
 
 
 class Solver:
@@ -125,12 +134,10 @@ class Solver:
         self, cost: Floats, rows: Floats, lower: Floats, low: Floats, high: Floats
     ) -> tuple[Floats, Floats] | None:
         count, variables = rows.shape
-        starts = np.arange(count, dtype=np.int32) * variables
-        columns = np.tile(np.arange(variables, dtype=np.int32), count)
-        no_upper = np.full(count, _INFINITY)
+        starts, columns, no_upper, continuous = _template(count, variables)
         self._highs.passModel(
             variables, count, rows.size, _ROWWISE, _MINIMISE, 0.0,
-            cost, low, high, lower, no_upper, starts, columns, rows.ravel(), np.zeros(variables, dtype=np.int32),
+            cost, low, high, lower, no_upper, starts, columns, rows.ravel(), continuous,
         )  # fmt: skip
         self._highs.run()
         self.solved += 1

@@ -8,12 +8,16 @@ key.
 from __future__ import annotations
 
 import os
+import pickle
 import secrets
 import signal
 import subprocess
 import sys
+import threading
 import time
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener, wait
 from pathlib import Path
 from typing import Any
@@ -40,62 +44,57 @@ class Task:
 
 @dataclass
 class _Helper:
-    process: subprocess.Popen[bytes]
     connection: Any
     task: Task | None = None
 
 
-@dataclass
 class Pool:
     """Helper processes for one walk. Without helpers every method is a no-op, and the caller does all the work."""
 
-    problem: Problem
-    facets: bool
-    helpers: list[_Helper] = field(default_factory=list)
+    def __init__(self, problem: Problem, facets: bool) -> None:
+        self._problem = problem
+        self._facets = facets
+        self._helpers: list[_Helper] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._admission: _Admission | None = None
 
     def start(self, count: int) -> None:
-        """Start helpers; if the system does not allow it, go on without."""
-        key = secrets.token_hex(32)
+        """Start helpers, which join when they are ready; if the system does not allow any, go on without."""
+        welcome = pickle.dumps((self._problem.network, self._problem.frame, self._facets))
         try:
-            with Listener(authkey=key.encode()) as listener:
-                processes = [_launch(str(listener.address), key) for _ in range(count)]
-                for process in processes:
-                    self._admit(listener, process)
-        except (OSError, EOFError):
+            self._admission = _Admission(welcome, count, self._helpers)
+            self._processes = [self._admission.launch() for _ in range(count)]
+        except OSError:
             self.close()
-
-    def _admit(self, listener: Listener, process: subprocess.Popen[bytes]) -> None:
-        connection = listener.accept()
-        connection.send((self.problem.network, self.problem.frame, self.facets))
-        self.helpers.append(_Helper(process, connection))
 
     @property
     def busy(self) -> bool:
-        return any(helper.task is not None for helper in self.helpers)
+        return any(helper.task is not None for helper in self._helpers)
 
     def give(self, tasks: list[Task]) -> None:
         """Hand the oldest tasks to idle helpers; they tend to hold the largest subtrees."""
-        for helper in list(self.helpers):
+        for helper in list(self._helpers):
             if helper.task is None and tasks:
                 helper.task = tasks.pop(0)
                 try:
                     helper.connection.send((helper.task.cell, helper.task.received))
                 except OSError:
-                    tasks.append(self._lose(helper))
+                    self._lose(helper, tasks)
 
     def collect(self, tasks: list[Task], timeout: float) -> tuple[list[tuple[Place, Cell]], Tally]:
         """Children that have arrived; the task of a helper that died goes back to the list."""
         children: list[tuple[Place, Cell]] = []
         tally = Tally()
-        if not self.helpers:
+        if not self._helpers:
             return children, tally
-        ready = wait([helper.connection for helper in self.helpers], timeout)
-        for helper in [h for h in self.helpers if h.connection in ready]:
-            assert helper.task is not None
+        ready = wait([helper.connection for helper in self._helpers], timeout)
+        for helper in [h for h in self._helpers if h.connection in ready]:
             try:
                 cells, finished = helper.connection.recv()
             except (EOFError, OSError):
-                tasks.append(self._lose(helper))
+                self._lose(helper, tasks)
+                continue
+            if helper.task is None:
                 continue
             for cell in cells:
                 children.append(((*helper.task.place, helper.task.received), cell))
@@ -105,22 +104,60 @@ class Pool:
                 helper.task = None
         return children, tally
 
-    def _lose(self, helper: _Helper) -> Task:
-        self.helpers.remove(helper)
-        _stop(helper)
-        assert helper.task is not None
-        return helper.task
+    def _lose(self, helper: _Helper, tasks: list[Task]) -> None:
+        """Go on without a helper; what it was working on, less what arrived, goes back to the list."""
+        self._helpers.remove(helper)
+        helper.connection.close()
+        if helper.task is not None:
+            tasks.append(helper.task)
 
     def close(self) -> None:
-        for helper in self.helpers:
-            _stop(helper)
-        self.helpers.clear()
+        if self._admission is not None:
+            self._admission.close()
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.wait()
+        for helper in self._helpers:
+            helper.connection.close()
+        self._helpers.clear()
 
 
-def _stop(helper: _Helper) -> None:
-    helper.connection.close()
-    helper.process.kill()
-    helper.process.wait()
+class _Admission:
+    """Lets helpers in, from a thread, because they need a while to start; each gets the problem as its welcome."""
+
+    def __init__(self, welcome: bytes, count: int, helpers: list[_Helper]) -> None:
+        self._welcome = welcome
+        self._missing = count
+        self._helpers = helpers
+        self._key = secrets.token_hex(32)
+        self._listener = Listener(authkey=self._key.encode())
+        self._closed = False
+        self._thread = threading.Thread(target=self._admit, daemon=True)
+        self._thread.start()
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        return _launch(str(self._listener.address), self._key)
+
+    def _admit(self) -> None:
+        with self._listener:
+            while self._missing and not self._closed:
+                try:
+                    connection = self._listener.accept()
+                    if not self._closed:
+                        connection.send_bytes(self._welcome)
+                        self._helpers.append(_Helper(connection))
+                        self._missing -= 1
+                except (OSError, EOFError, AuthenticationError):
+                    continue
+
+    def close(self) -> None:
+        """Stop admitting: a last connection, our own, wakes the thread up."""
+        self._closed = True
+        if self._thread.is_alive():
+            with suppress(OSError, EOFError):
+                Client(self._listener.address, authkey=self._key.encode()).close()
+            self._thread.join(timeout=5.0)
 
 
 def _launch(address: str, key: str) -> subprocess.Popen[bytes]:
@@ -144,7 +181,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection = Client(os.environ[_ADDRESS], authkey=os.environ[_KEY].encode())
     try:
-        network, frame, facets = connection.recv()
+        network, frame, facets = pickle.loads(connection.recv_bytes())
         problem = Problem(network, frame)
         solver = Solver()
         while True:

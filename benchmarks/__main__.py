@@ -1,0 +1,97 @@
+"""``make bench``: how fast regions are found, one process against two, and against a peer where one is given.
+
+``RELUCENT_PYTHON=path/to/python make bench`` adds relucent, from an environment of its own that has it installed, on the
+same networks in the same run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import affinelens as al
+from benchmarks.networks import Layers, kaiming_uniform
+
+LOW_DIMENSION = [((3, 16, 16, 2), 0), ((3, 16, 16, 2), 1), ((2, 32, 32, 32, 1), 0), ((4, 12, 12, 2), 0)]
+HIGH_DIMENSION = ((784, 32, 32, 10), 0.05)
+ENOUGH_REGIONS = 1000
+PEER_LIMIT = 300
+
+
+def main() -> None:
+    print(
+        f"{'network':>16} {'regions':>8} {'enumerate':>12} {'two workers':>12} {'count':>12} {'relucent':>12} {'ratio':>7}"
+    )
+    for sizes, seed in LOW_DIMENSION:
+        low_dimension(sizes, seed)
+    high_dimension()
+
+
+def low_dimension(sizes: tuple[int, ...], seed: int) -> None:
+    layers = kaiming_uniform(sizes, seed)
+    domain = al.Box(-1, 1, dim=sizes[0])
+    regions, one = rate(layers, domain, workers=1)
+    _, two = rate(layers, domain, workers=2)
+    started = time.perf_counter()
+    al.count(layers, domain, workers=1)
+    counting = regions / (time.perf_counter() - started)
+    peer = relucent_rate(layers)
+    name = "-".join(map(str, sizes))
+    ratio = f"{one / peer:6.1f}x" if peer else "-"
+    shown = f"{peer:10.0f}/s" if peer else "not given"
+    print(f"{name:>16} {regions:>8} {one:10.0f}/s {two:10.0f}/s {counting:10.0f}/s {shown:>12} {ratio:>7}", flush=True)
+
+
+def rate(model: Any, domain: al.Domain, *, workers: int) -> tuple[int, float]:
+    started = time.perf_counter()
+    regions = al.enumerate(model, domain, workers=workers)
+    assert regions.status is al.Status.COMPLETE
+    return len(regions), len(regions) / (time.perf_counter() - started)
+
+
+def high_dimension() -> None:
+    """An l-infinity ball in 784 dimensions, grown until it holds enough regions."""
+    sizes, radius = HIGH_DIMENSION
+    layers = kaiming_uniform(sizes, 0)
+    middle = np.full(sizes[0], 0.5)
+    while True:
+        domain = al.Box(middle - radius, middle + radius)
+        started = time.perf_counter()
+        regions = al.enumerate(layers, domain)
+        seconds = time.perf_counter() - started
+        name = "-".join(map(str, sizes))
+        print(f"{name:>16} {len(regions):>8} regions within {radius:g} of the middle, {seconds:.0f} s", flush=True)
+        if len(regions) >= ENOUGH_REGIONS:
+            return
+        radius *= 1.5
+
+
+def relucent_rate(layers: Layers) -> float | None:
+    """Regions per second of relucent on the same network, or None if no interpreter that has it was given."""
+    interpreter = os.environ.get("RELUCENT_PYTHON")
+    if not interpreter:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "layers.npz"
+        arrays: dict[str, Any] = {
+            f"{kind}{i}": a for i, pair in enumerate(layers) for kind, a in zip("Wb", pair, strict=True)
+        }
+        np.savez(path, **arrays)
+        script = Path(__file__).with_name("relucent_rate.py")
+        command = [interpreter, str(script), str(path), str(PEER_LIMIT)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        print(result.stderr.strip().splitlines()[-1], file=sys.stderr)
+        return None
+    return float(result.stdout.split()[-1])
+
+
+if __name__ == "__main__":
+    main()
