@@ -38,7 +38,9 @@ def activation(pieces: Sequence[Pieces]) -> PiecewiseLinear:
     return PiecewiseLinear(columns[0].reshape(len(pieces), width), columns[1], columns[2])
 
 
-def compiled(layers: Sequence[Layer], output: tuple[Sequence[Sequence[float]], Sequence[float]] | None = None) -> Network:
+def compiled(
+    layers: Sequence[Layer], output: tuple[Sequence[Sequence[float]], Sequence[float]] | None = None
+) -> Network:
     """The network of the layers, followed by a linear output if one is given."""
     builder = GraphBuilder((len(layers[0].weight[0]),))
     tensor = builder.input()
@@ -76,7 +78,9 @@ def evaluate(layers: Sequence[Layer], x: Sequence[Fraction | float]) -> tuple[li
             sum((Fraction(w) * v for w, v in zip(weights, values, strict=True)), Fraction(bias))
             for weights, bias in zip(layer.weight, layer.bias, strict=True)
         ]
-        values, pieces = _maxima(z, layer.groups) if layer.groups is not None else _pieces(z, layer.pieces or [RELU] * len(z))
+        values, pieces = (
+            _maxima(z, layer.groups) if layer.groups is not None else _pieces(z, layer.pieces or [RELU] * len(z))
+        )
         pattern += pieces
     return values, pattern
 
@@ -88,7 +92,9 @@ def _maxima(z: list[Fraction], groups: Sequence[int]) -> tuple[list[Fraction], l
 
 
 def _pieces(z: list[Fraction], pieces: Sequence[Pieces]) -> tuple[list[Fraction], list[int]]:
-    taken = [sum(value > Fraction(t) for t in breakpoints) for value, (breakpoints, _, _) in zip(z, pieces, strict=True)]
+    taken = [
+        sum(value > Fraction(t) for t in breakpoints) for value, (breakpoints, _, _) in zip(z, pieces, strict=True)
+    ]
     values = [
         Fraction(slopes[piece]) * value + Fraction(offsets[piece])
         for value, piece, (_, slopes, offsets) in zip(z, taken, pieces, strict=True)

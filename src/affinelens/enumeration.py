@@ -11,7 +11,7 @@ from affinelens.domain import Domain
 from affinelens.engine import Limits, Outcome, ProgressFunction, Status, choose
 from affinelens.engine import run as run_engine
 from affinelens.errors import AffineLensError
-from affinelens.network import Network, network
+from affinelens.network import Network, compile_model
 from affinelens.regions import RegionSet
 from affinelens.regions.run_directory import require_writable
 
@@ -146,7 +146,7 @@ def walk(
 
 def compile_for(model: Any, domain: Domain) -> Network:
     """Compile a model and check that it takes the domain's inputs."""
-    compiled = network(model)
+    compiled = compile_model(model, inputs=domain.inputs)
     if compiled.input_size != domain.inputs:
         raise AffineLensError(
             f"the network takes {compiled.input_size} inputs but the domain has {domain.inputs}; "

@@ -30,7 +30,9 @@ def test_every_float_is_held_exactly(values: list[list[float]]) -> None:
     assert np.array_equal(matrix.to_floats(), values)
 
 
-@pytest.mark.parametrize("value", [0.0, -0.0, 5e-324, -5e-324, 2.0**-1022, 1.7976931348623157e308, 1.0, 1.0 + 2.0**-52, 0.1])
+@pytest.mark.parametrize(
+    "value", [0.0, -0.0, 5e-324, -5e-324, 2.0**-1022, 1.7976931348623157e308, 1.0, 1.0 + 2.0**-52, 0.1]
+)
 def test_extreme_floats_are_held_exactly(value: float) -> None:
     assert ExactMatrix.from_floats(np.array([[value, 1e300, 1e-300]])).entry(0, 0) == Fraction(value)
 
@@ -49,8 +51,12 @@ def test_products_sums_and_differences(a: Table, b: Table, c: Table) -> None:
     left, right, other = (ExactMatrix.from_fractions(table) for table in (a, b, c))
     product = [[sum((a[i][k] * b[k][j] for k in range(3)), Fraction(0)) for j in range(2)] for i in range(2)]
     assert (left @ right).to_fractions() == product
-    assert (left + other).to_fractions() == [[x + y for x, y in zip(p, q, strict=True)] for p, q in zip(a, c, strict=True)]
-    assert (left - other).to_fractions() == [[x - y for x, y in zip(p, q, strict=True)] for p, q in zip(a, c, strict=True)]
+    assert (left + other).to_fractions() == [
+        [x + y for x, y in zip(p, q, strict=True)] for p, q in zip(a, c, strict=True)
+    ]
+    assert (left - other).to_fractions() == [
+        [x - y for x, y in zip(p, q, strict=True)] for p, q in zip(a, c, strict=True)
+    ]
 
 
 @exact_test
@@ -58,7 +64,9 @@ def test_products_sums_and_differences(a: Table, b: Table, c: Table) -> None:
 def test_rows_scaled_divided_picked_and_stacked(a: Table, factors: Table, divisor: int) -> None:
     matrix = ExactMatrix.from_fractions(a)
     scaled = matrix.scaled_rows(ExactMatrix.from_fractions(factors))
-    assert scaled.to_fractions() == [[entry * factor[0] for entry in row] for row, factor in zip(a, factors, strict=True)]
+    assert scaled.to_fractions() == [
+        [entry * factor[0] for entry in row] for row, factor in zip(a, factors, strict=True)
+    ]
     assert matrix.divided_by(divisor).to_fractions() == [[entry / divisor for entry in row] for row in a]
     assert matrix.rows([2, -1, 0, 0]).to_fractions() == [a[2], [Fraction(0)] * 2, a[0], a[0]]
     assert stack_rows([matrix, scaled]).to_fractions() == [*a, *scaled.to_fractions()]

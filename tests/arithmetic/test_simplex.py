@@ -46,7 +46,9 @@ class Program:
         """The optimum by trying every vertex; None if there is no feasible point."""
         size = len(self.lower)
         constraints = self.constraints
-        points = (intersection([constraints[i] for i in chosen]) for chosen in combinations(range(len(constraints)), size))
+        points = (
+            intersection([constraints[i] for i in chosen]) for chosen in combinations(range(len(constraints)), size)
+        )
         feasible = [p for p in points if p is not None and all(value(row, p) >= 0 for row in constraints)]
         return max((value([*map(Fraction, self.objective), Fraction(0)], p) for p in feasible), default=None)
 
@@ -111,7 +113,13 @@ def programs(draw: st.DrawFn) -> Program:
     small = st.integers(-3, 3)
     rows = draw(st.lists(st.lists(small, min_size=size + 1, max_size=size + 1), max_size=5))
     rows += [rows[i] for i in draw(st.lists(st.integers(0, len(rows) - 1), max_size=2))] if rows else []
-    bounds = draw(st.lists(st.tuples(st.fractions(-3, 3, max_denominator=4), st.fractions(0, 4, max_denominator=4)), min_size=size, max_size=size))
+    bounds = draw(
+        st.lists(
+            st.tuples(st.fractions(-3, 3, max_denominator=4), st.fractions(0, 4, max_denominator=4)),
+            min_size=size,
+            max_size=size,
+        )
+    )
     lower = [low for low, _ in bounds]
     upper = [low + width for low, width in bounds]
     return Program(rows, lower, upper, draw(st.lists(small, min_size=size, max_size=size)))

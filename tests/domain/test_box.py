@@ -14,7 +14,9 @@ from affinelens.domain import domain_from_json
 from affinelens.errors import AffineLensError
 
 
-@pytest.mark.parametrize("box", [al.Box(-1, 1, dim=2), al.Box([-1, -1], [1, 1]), al.Box(-1, [1, 1]), al.Box([-1, -1], 1.0, dim=2)])
+@pytest.mark.parametrize(
+    "box", [al.Box(-1, 1, dim=2), al.Box([-1, -1], [1, 1]), al.Box(-1, [1, 1]), al.Box([-1, -1], 1.0, dim=2)]
+)
 def test_scalars_and_lists_give_the_same_box(box: al.Box) -> None:
     assert (box.inputs, box.dim) == (2, 2)
     assert box.lower.tolist() == [-1, -1]
@@ -49,7 +51,9 @@ def test_a_sliver_of_one_ulp_is_a_box() -> None:
 
 def test_points_inside_on_the_border_and_outside() -> None:
     box = al.Box([0, 0.1], [1, 0.1])
-    points = np.array([[0.5, 0.1], [0, 0.1], [1, 0.1], [np.nextafter(1, 2), 0.1], [0.5, 0.2], [np.nan, 0.1], [np.inf, 0.1]])
+    points = np.array(
+        [[0.5, 0.1], [0, 0.1], [1, 0.1], [np.nextafter(1, 2), 0.1], [0.5, 0.2], [np.nan, 0.1], [np.inf, 0.1]]
+    )
     _, inside = box.coordinates(points)
     assert inside.tolist() == [True, True, True, False, False, False, False]
 

@@ -91,7 +91,9 @@ def test_an_input_fixed_by_a_combination() -> None:
 def test_empty_ones_name_constraints_that_cannot_hold_together(rows: Any, offsets: Any, blamed: set[str]) -> None:
     with pytest.raises(AffineLensError, match="empty") as caught:
         al.Polytope(rows, offsets)
-    named = set("".join(c if c.isdigit() else " " for c in str(caught.value).split("cannot")[0].split("reads")[0]).split())
+    named = set(
+        "".join(c if c.isdigit() else " " for c in str(caught.value).split("cannot")[0].split("reads")[0]).split()
+    )
     assert named
     assert named <= blamed
     guilty = sorted(int(n) for n in named)

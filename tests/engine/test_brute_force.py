@@ -10,7 +10,19 @@ import numpy as np
 import pytest
 from brute_force import Layer, patterns_by_stage
 from hypothesis import HealthCheck, given, settings, strategies as st
-from networks import ABSOLUTE, HARD_TANH, LEAKY, LINEAR, NEGATIVE_SLOPE, RELU, ZIGZAG, compiled, evaluate, patterns, relu_layers
+from networks import (
+    ABSOLUTE,
+    HARD_TANH,
+    LEAKY,
+    LINEAR,
+    NEGATIVE_SLOPE,
+    RELU,
+    ZIGZAG,
+    compiled,
+    evaluate,
+    patterns,
+    relu_layers,
+)
 
 import affinelens as al
 
@@ -36,8 +48,17 @@ def assert_same_regions(case: Case) -> al.RegionSet:
     assert rs.layer_counts == tuple(len(stage) for stage in expected)
     for region in rs:
         assert evaluate(case.layers, region.exact_point)[1] == region.pattern.tolist()
+        assert contains(case.domain, region.exact_point)
     assert al.count(model, case.domain, workers=1) == len(rs)
     return rs
+
+
+def contains(domain: al.Domain, point: list[Fraction]) -> bool:
+    if isinstance(domain, al.Box):
+        return all(low <= x <= high for low, x, high in zip(domain.lower, point, domain.upper, strict=True))
+    assert isinstance(domain, al.Polytope)
+    rows = zip(domain.weight.tolist(), domain.offset.tolist(), strict=True)
+    return all(sum((Fraction(a) * x for a, x in zip(row, point, strict=True)), Fraction(b)) >= 0 for row, b in rows)
 
 
 def on_box(layers: list[Layer], lower: list[float], upper: list[float]) -> Case:
@@ -50,12 +71,16 @@ whole = st.integers(-2, 2).map(float)
 generic = st.floats(-2, 2).map(lambda v: round(v, 6))
 # Numbers an ulp or two away from whole ones, so that almost everything is almost degenerate.
 nearly_whole = st.tuples(st.integers(-1, 1), st.integers(-2, 2)).map(lambda pair: pair[0] * (1 + pair[1] * 2.0**-52))
-wild = st.tuples(st.floats(-2, 2).map(lambda v: round(v, 3)), st.integers(-30, 30)).map(lambda pair: pair[0] * 10.0 ** pair[1])
+wild = st.tuples(st.floats(-2, 2).map(lambda v: round(v, 3)), st.integers(-30, 30)).map(
+    lambda pair: pair[0] * 10.0 ** pair[1]
+)
 Matrix = list[list[float]]
 
 
 @st.composite
-def random_layer(draw: st.DrawFn, inputs: int, width: int, numbers: st.SearchStrategy[float], *, zero_bias: bool) -> Layer:
+def random_layer(
+    draw: st.DrawFn, inputs: int, width: int, numbers: st.SearchStrategy[float], *, zero_bias: bool
+) -> Layer:
     """A layer, possibly with units that are copies of others, dead, constant, or along a face of the domain."""
     groups = draw(st.none() | st.none() | st.lists(st.integers(1, 3), min_size=1, max_size=2))
     size = sum(groups) if groups else draw(st.integers(1, width))
@@ -103,7 +128,10 @@ def random_layers(draw: st.DrawFn, dim: int, numbers: st.SearchStrategy[float] |
 
 def random_test(examples: int):  # noqa: ANN201
     return settings(
-        deadline=None, derandomize=True, max_examples=examples, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+        deadline=None,
+        derandomize=True,
+        max_examples=examples,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
 
 
@@ -138,7 +166,10 @@ def test_on_boxes_of_any_size(dim: int, data: st.DataObject) -> None:
 def test_with_fixed_inputs(dim: int, data: st.DataObject) -> None:
     """Brute force gets the network with the fixed inputs put in, and the box of the others."""
     layers = data.draw(random_layers(dim))
-    fixed = {k: data.draw(st.sampled_from([-1.0, 0.0, 0.1, 1.0])) for k in data.draw(st.sets(st.integers(1, dim - 1), min_size=1))}
+    fixed = {
+        k: data.draw(st.sampled_from([-1.0, 0.0, 0.1, 1.0]))
+        for k in data.draw(st.sets(st.integers(1, dim - 1), min_size=1))
+    }
     free = [k for k in range(dim) if k not in fixed]
     lower = [fixed.get(k, -1.0) for k in range(dim)]
     upper = [fixed.get(k, 1.0) for k in range(dim)]
@@ -152,20 +183,60 @@ def test_with_fixed_inputs(dim: int, data: st.DataObject) -> None:
     assert_same_regions(Case(layers, al.Box(lower, upper), [reduced, *layers[1:]], cube))
 
 
+def random_cut_cube(data: st.DataObject, dim: int) -> tuple[list[list[float]], list[float]]:
+    """Rows and offsets of a cube with corners cut off; every cut keeps the origin inside."""
+    normals = st.lists(data.draw(st.sampled_from([whole, generic])), min_size=dim, max_size=dim)
+    cuts = data.draw(st.lists(st.tuples(normals, st.sampled_from([0.25, 1.0, 2.0])), max_size=4))
+    cuts = [(normal, offset) for normal, offset in cuts if any(normal)]
+    sides = np.concatenate([np.eye(dim), -np.eye(dim)]).tolist()
+    return [*sides, *(normal for normal, _ in cuts)], [*[1.0] * (2 * dim), *(offset for _, offset in cuts)]
+
+
 @pytest.mark.parametrize("dim", [1, 2, 3])
 @random_test(80)
 @given(data=st.data())
 def test_on_cut_cubes(dim: int, data: st.DataObject) -> None:
-    """Every cut keeps the origin inside, so that the polytope is full-dimensional."""
     layers = data.draw(random_layers(dim))
-    normals = st.lists(data.draw(st.sampled_from([whole, generic])), min_size=dim, max_size=dim)
-    cuts = data.draw(st.lists(st.tuples(normals, st.sampled_from([0.25, 1.0, 2.0])), max_size=4))
-    sides = np.concatenate([np.eye(dim), -np.eye(dim)]).tolist()
-    rows = [*sides, *(normal for normal, _ in cuts)]
-    offsets = [*[1.0] * (2 * dim), *(offset for _, offset in cuts)]
-    usable = [(row, offset) for row, offset in zip(rows, offsets, strict=True) if any(row)]
-    cell = brute_force.polytope([row for row, _ in usable], [offset for _, offset in usable], 1.0)
-    assert_same_regions(Case(layers, al.Polytope(rows, offsets), layers, cell))
+    rows, offsets = random_cut_cube(data, dim)
+    assert_same_regions(Case(layers, al.Polytope(rows, offsets), layers, brute_force.polytope(rows, offsets, 1.0)))
+
+
+# ---------------------------------------------------------------------- high dimension
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@random_test(40)
+@given(data=st.data())
+def test_inputs_that_nothing_depends_on_change_nothing(dim: int, data: st.DataObject) -> None:
+    """The domain is a cut cube times a cube of many more dimensions."""
+    layers = data.draw(random_layers(dim))
+    rows, offsets = random_cut_cube(data, dim)
+    more = data.draw(st.integers(22, 30))
+    first = layers[0]
+    wide = Layer([[*row, *[0.0] * more] for row in first.weight], first.bias, first.pieces, first.groups)
+    sides = np.concatenate([np.eye(more), -np.eye(more)])
+    domain = al.Polytope(
+        [*([*row, *[0.0] * more] for row in rows), *np.hstack([np.zeros((2 * more, dim)), sides]).tolist()],
+        [*offsets, *[1.0] * (2 * more)],
+    )
+    assert_same_regions(Case([wide, *layers[1:]], domain, layers, brute_force.polytope(rows, offsets, 1.0)))
+
+
+@random_test(40)
+@given(data=st.data())
+def test_all_inputs_of_a_cube_seen_through_two_of_their_sums(data: st.DataObject) -> None:
+    """The network depends on ``A x`` only, and A takes the cube to a zonotope, a polygon whose sides are known."""
+    inputs = data.draw(st.integers(24, 34))
+    sums = np.array(data.draw(st.lists(st.tuples(*[st.integers(-2, 2)] * 2), min_size=inputs, max_size=inputs))).T
+    sums[:, :2] = np.eye(2)
+    layers = data.draw(random_layers(2, whole))
+    first = layers[0]
+    wide = Layer((np.array(first.weight) @ sums).tolist(), first.bias, first.pieces, first.groups)
+    normals = [(-int(b), int(a)) for a, b in sums.T if a or b]
+    reach = [float(sum(abs(n[0] * int(a) + n[1] * int(b)) for a, b in sums.T)) for n in normals]
+    rows = [[sign * n[0], sign * n[1]] for n in normals for sign in (1.0, -1.0)]
+    polygon = brute_force.polytope(rows, [r for r in reach for _ in range(2)], float(np.abs(sums).sum()))
+    assert_same_regions(Case([wide, *layers[1:]], al.Box(-1, 1, dim=inputs), layers, polygon))
 
 
 # ---------------------------------------------------------------------- nearly degenerate
@@ -202,7 +273,11 @@ def test_a_region_without_a_float64_point_is_kept_with_a_rational_one() -> None:
     assert len(thin) == 2
     for region in thin:
         (x,) = region.exact_point
-        low, high = (Fraction(1, 3), Fraction(1, 3) + Fraction(1, 3 * 2**52)) if x < 0.5 else (Fraction(1), 1 + Fraction(1, 2**52))
+        low, high = (
+            (Fraction(1, 3), Fraction(1, 3) + Fraction(1, 3 * 2**52))
+            if x < 0.5
+            else (Fraction(1), 1 + Fraction(1, 2**52))
+        )
         assert low < x < high
 
 
@@ -231,3 +306,10 @@ def test_units_whose_slopes_underflow() -> None:
     """1e-200 x, times 1e-200, is below every float64 and still changes sign at 0."""
     layers = relu_layers(([[1e-200], [0.0]], [3e-200, 3e-200]), ([[1e-200, -1e-200]], [0.0]))
     assert_same_regions(on_box(layers, [-1.0], [2.0]))
+
+
+def test_units_whose_slopes_overflow() -> None:
+    """1e200 x, times 1e200, is beyond every float64 and still changes sign at 0."""
+    layers = relu_layers(([[1e200], [0.0]], [3e200, 3e200]), ([[1e200, -1e200]], [0.0]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert_same_regions(on_box(layers, [-1.0], [2.0]))

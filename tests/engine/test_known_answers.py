@@ -22,7 +22,10 @@ def whole_layers(seed: int, *sizes: int, limit: int = 3) -> list[Layer]:
     """Layers of small whole numbers, so that effective maps are exact in float64."""
     rng = np.random.default_rng(seed)
     return [
-        Layer(rng.integers(-limit, limit + 1, (n, m)).astype(float).tolist(), rng.integers(-limit, limit + 1, n).astype(float).tolist())
+        Layer(
+            rng.integers(-limit, limit + 1, (n, m)).astype(float).tolist(),
+            rng.integers(-limit, limit + 1, n).astype(float).tolist(),
+        )
         for m, n in zip(sizes[:-1], sizes[1:], strict=True)
     ]
 
@@ -30,7 +33,8 @@ def whole_layers(seed: int, *sizes: int, limit: int = 3) -> list[Layer]:
 def generic_layers(seed: int, *sizes: int) -> list[Layer]:
     rng = np.random.default_rng(seed)
     return [
-        Layer(rng.standard_normal((n, m)).tolist(), rng.standard_normal(n).tolist()) for m, n in zip(sizes[:-1], sizes[1:], strict=True)
+        Layer(rng.standard_normal((n, m)).tolist(), rng.standard_normal(n).tolist())
+        for m, n in zip(sizes[:-1], sizes[1:], strict=True)
     ]
 
 
@@ -49,7 +53,10 @@ def vertex(rows: Sequence[Sequence[int]]) -> Point | None:
     if not whole:
         return None
     replaced = [
-        determinant([[Fraction(-row[-1]) if j == k else matrix[i][j] for j in range(size)] for i, row in enumerate(rows)]) for k in range(size)
+        determinant(
+            [[Fraction(-row[-1]) if j == k else matrix[i][j] for j in range(size)] for i, row in enumerate(rows)]
+        )
+        for k in range(size)
     ]
     return tuple(value / whole for value in replaced)
 
@@ -58,7 +65,9 @@ def determinant(matrix: list[list[Fraction]]) -> Fraction:
     if not matrix:
         return Fraction(1)
     minors = ([row[:k] + row[k + 1 :] for row in matrix[1:]] for k in range(len(matrix)))
-    return sum(((-1) ** k * matrix[0][k] * determinant(minor) for k, minor in enumerate(minors) if matrix[0][k]), Fraction(0))
+    return sum(
+        ((-1) ** k * matrix[0][k] * determinant(minor) for k, minor in enumerate(minors) if matrix[0][k]), Fraction(0)
+    )
 
 
 def generic_hyperplanes(dim: int, count: int) -> tuple[list[list[int]], int]:
@@ -166,7 +175,9 @@ class TestInvariance:
         change = np.array([[2.0, 1.0], [-3.0, 2.0]])
         moved = Layer((np.array(exact.weight) @ change).tolist(), exact.bias)
         parallelogram = al.Polytope([*change, *-change], [1.0] * 4)
-        assert patterns(regions([moved, second], parallelogram)) == patterns(regions([exact, second], al.Box(-1, 1, dim=2)))
+        assert patterns(regions([moved, second], parallelogram)) == patterns(
+            regions([exact, second], al.Box(-1, 1, dim=2))
+        )
 
 
 @pytest.mark.parametrize("pieces", [([0.0], [1.0, 1.0], [0.0, 0.0]), ([], [1.0], [0.0])])
@@ -235,7 +246,15 @@ def clip(corners: list[Point], halfspaces: list[Halfspace]) -> list[Point]:
 
 
 def area(corners: list[Point]) -> Fraction:
-    return abs(sum((p[0] * q[1] - p[1] * q[0] for p, q in zip(corners, [*corners[1:], *corners[:1]], strict=True)), Fraction(0))) / 2
+    return (
+        abs(
+            sum(
+                (p[0] * q[1] - p[1] * q[0] for p, q in zip(corners, [*corners[1:], *corners[:1]], strict=True)),
+                Fraction(0),
+            )
+        )
+        / 2
+    )
 
 
 def square(reach: int) -> list[Point]:
@@ -252,8 +271,12 @@ PLANE_CASES = {
     "relu": whole_layers(1, 2, 5, 4),
     "degenerate": [*whole_layers(2, 2, 6, limit=1), *whole_layers(3, 6, 5, limit=1)],
     "three stages": whole_layers(4, 2, 4, 4, 4, limit=2),
-    "mixed": [Layer(layer.weight, layer.bias, [HARD_TANH, ABSOLUTE] * 2) for layer in whole_layers(5, 2, 4, 4, limit=2)],
-    "max": [Layer(layer.weight, layer.bias, None, [3, 3]) for layer in (*whole_layers(6, 2, 6), *whole_layers(7, 2, 6))],
+    "mixed": [
+        Layer(layer.weight, layer.bias, [HARD_TANH, ABSOLUTE] * 2) for layer in whole_layers(5, 2, 4, 4, limit=2)
+    ],
+    "max": [
+        Layer(layer.weight, layer.bias, None, [3, 3]) for layer in (*whole_layers(6, 2, 6), *whole_layers(7, 2, 6))
+    ],
 }
 in_the_plane = pytest.mark.parametrize("name", PLANE_CASES)
 

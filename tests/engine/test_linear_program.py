@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -64,7 +65,9 @@ def assert_same(rs: al.RegionSet, other: al.RegionSet) -> None:
 
 
 @pytest.mark.parametrize("workers", [2, 3])
-def test_the_result_does_not_depend_on_the_number_of_workers(helpers: list[subprocess.Popen[bytes]], workers: int) -> None:
+def test_the_result_does_not_depend_on_the_number_of_workers(
+    helpers: list[subprocess.Popen[bytes]], workers: int
+) -> None:
     alone = al.enumerate(MEDIUM, BOX, workers=1)
     assert helpers == []
     together = al.enumerate(MEDIUM, BOX, workers=workers)
@@ -97,6 +100,23 @@ def test_killed_helpers_lose_nothing_and_repeat_nothing(
     assert_all_stopped(helpers)
     assert together.status is al.Status.COMPLETE
     assert_same(together, alone)
+
+
+def test_helpers_that_end_before_they_connect_are_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    def give_up(*_: Any) -> None:
+        raise TimeoutError("still waiting for a helper that has ended")
+
+    monkeypatch.setattr(linear_program, "_HELPERS_AFTER", 0.0)
+    expected = al.enumerate(SMALL, BOX, workers=1)
+    launch = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda _, **options: launch([sys.executable, "-c", ""], **options))
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(60)
+    try:
+        assert_same(al.enumerate(SMALL, BOX, workers=3), expected)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_helpers_that_cannot_start_are_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +156,9 @@ def test_a_limited_set_holds_true_regions() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("seconds", [1e-9, 0.5])
-def test_the_time_limit_stops_and_keeps_what_was_found(helpers: list[subprocess.Popen[bytes]], workers: int, seconds: float) -> None:
+def test_the_time_limit_stops_and_keeps_what_was_found(
+    helpers: list[subprocess.Popen[bytes]], workers: int, seconds: float
+) -> None:
     rs = al.enumerate(LARGE, LARGE_BOX, time_limit=seconds, workers=workers)
     assert rs.status is al.Status.TIME_LIMIT
     assert "time limit" in str(rs.status)
@@ -180,7 +202,9 @@ def interrupt_from_another_thread() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("interrupt", [lambda: signal.raise_signal(signal.SIGINT), interrupt_from_another_thread])
-def test_ctrl_c_keeps_what_was_found(helpers: list[subprocess.Popen[bytes]], workers: int, interrupt: Callable[[], None]) -> None:
+def test_ctrl_c_keeps_what_was_found(
+    helpers: list[subprocess.Popen[bytes]], workers: int, interrupt: Callable[[], None]
+) -> None:
     before = signal.getsignal(signal.SIGINT)
     seen: list[al.Progress] = []
 

@@ -74,7 +74,8 @@ def test_a_pattern_holds_exactly_where_its_constraints_do(name: str, z: list[flo
         holding = [
             option
             for option in range(min(options, function.pieces))
-            if _exists(function, choice, option) and all(signs[i] == sign for i, sign in function.constraints(choice, option))
+            if _exists(function, choice, option)
+            and all(signs[i] == sign for i, sign in function.constraints(choice, option))
         ]
         assert holding == [piece]
 

@@ -25,7 +25,11 @@ def random_layers(seed: int, *, whole: bool) -> list[Layer]:
     rng = np.random.default_rng(seed)
 
     def numbers(*shape: int) -> list[list[float]]:
-        return (rng.integers(-3, 4, shape).astype(float) if whole else rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 7, shape)).tolist()
+        return (
+            rng.integers(-3, 4, shape).astype(float)
+            if whole
+            else rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 7, shape)
+        ).tolist()
 
     return [
         Layer(numbers(5, 3), numbers(5), [RELU, LEAKY, ABSOLUTE, HARD_TANH, ZIGZAG]),
@@ -48,7 +52,9 @@ def residual_network(seed: int) -> Network:
     mixed = builder.add_constant(builder.add(builder.matmul_right(h, b.T), x), np.array([0.5, 0.0, -0.5, 1.0]))
     k = builder.activate(mixed, activation([HARD_TANH] * 4), "k")
     both = builder.add(builder.matmul_right(k, c.T), builder.matmul_right(h, d.T))
-    pooled = builder.activate(builder.subtract(both, builder.matmul_right(x, e.T)), MaxGroups(np.array([0, 2, 4])), "m", (2,))
+    pooled = builder.activate(
+        builder.subtract(both, builder.matmul_right(x, e.T)), MaxGroups(np.array([0, 2, 4])), "m", (2,)
+    )
     return builder.finish(pooled)
 
 
@@ -127,7 +133,9 @@ def test_float64_forms_enclose_the_exact_ones_all_over_the_domain(seed: int) -> 
         enclosures = net.forms(chart, pattern)
         assert len(exact) == len(enclosures) == len(layers) + 1
         for form, enclosure in zip(exact, enclosures, strict=True):
-            for row, stored, error in zip(form.to_fractions(), enclosure.rows.tolist(), enclosure.error[:, 0], strict=True):
+            for row, stored, error in zip(
+                form.to_fractions(), enclosure.rows.tolist(), enclosure.error[:, 0], strict=True
+            ):
                 worst = sum(abs(a - Fraction(b)) * Fraction(r) for a, b, r in zip(row, stored, reach, strict=True))
                 assert worst <= Fraction(error)
 
@@ -135,7 +143,9 @@ def test_float64_forms_enclose_the_exact_ones_all_over_the_domain(seed: int) -> 
 def test_forms_live_in_the_charts_coordinates() -> None:
     """On the line x = (1 - t, 2 t, 1/3) the output is an affine function of t."""
     layers = random_layers(3, whole=True)
-    chart = ExactMatrix.from_fractions([[Fraction(-1), Fraction(1)], [Fraction(2), Fraction(0)], [Fraction(0), Fraction(1, 3)]])
+    chart = ExactMatrix.from_fractions(
+        [[Fraction(-1), Fraction(1)], [Fraction(2), Fraction(0)], [Fraction(0), Fraction(1, 3)]]
+    )
     t = Fraction(2, 7)
     value, pattern = evaluate(layers, [1 - t, 2 * t, Fraction(1, 3)])
     form = compiled(layers).exact_forms(chart, np.array(pattern))[-1].to_fractions()

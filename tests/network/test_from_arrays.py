@@ -23,7 +23,11 @@ EXPECTED = network(LAYERS)
 
 
 def named(form: str) -> dict[str, np.ndarray]:
-    weight, bias = {"short": ("W{}", "b{}"), "torch": ("layers.{}.weight", "layers.{}.bias"), "sequential": ("{}.weight", "{}.bias")}[form]
+    weight, bias = {
+        "short": ("W{}", "b{}"),
+        "torch": ("layers.{}.weight", "layers.{}.bias"),
+        "sequential": ("{}.weight", "{}.bias"),
+    }[form]
     found = {}
     for i, (w, b) in enumerate(LAYERS):
         found[weight.format(2 * i)] = w
@@ -78,7 +82,10 @@ def test_layer_ten_follows_layer_nine(tmp_path: Path) -> None:
     path = tmp_path / "net.npz"
     rng = np.random.default_rng(1)
     layers = [(rng.standard_normal((2, 2)), rng.standard_normal(2)) for _ in range(12)]
-    np.savez(path, **{f"{letter}{i}": array for i, layer in enumerate(layers) for letter, array in zip("Wb", layer, strict=True)})
+    np.savez(
+        path,
+        **{f"{letter}{i}": array for i, layer in enumerate(layers) for letter, array in zip("Wb", layer, strict=True)},
+    )
     assert network(path).digest == network(layers).digest
 
 

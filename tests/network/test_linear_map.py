@@ -68,7 +68,10 @@ def matrix_of(part: LinearMap) -> list[list[Fraction]]:
                     row[part.columns[k]] += Fraction(part.values[k])
             return rows
         case Scale():
-            return [[Fraction(f) / part.over if i == j else Fraction(0) for j in range(part.size_in)] for i, f in enumerate(part.factors)]
+            return [
+                [Fraction(f) / part.over if i == j else Fraction(0) for j in range(part.size_in)]
+                for i, f in enumerate(part.factors)
+            ]
         case Select():
             return [[Fraction(int(j == k)) for j in range(part.size_in)] for k in part.indices.tolist()]
         case Chain():
@@ -83,7 +86,10 @@ def matrix_of(part: LinearMap) -> list[list[Fraction]]:
 
 
 def times(left: list[list[Fraction]], right: list[list[Fraction]]) -> list[list[Fraction]]:
-    return [[sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0)) for column in zip(*right, strict=True)] for row in left]
+    return [
+        [sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0)) for column in zip(*right, strict=True)]
+        for row in left
+    ]
 
 
 def exactly(values: np.ndarray) -> list[list[Fraction]]:
@@ -139,7 +145,11 @@ def test_errors_already_there_are_carried_along(make: Maker) -> None:
     for signs in ([1, 1, 1, 1, 1], [1, -1, 1, -1, 1], [-1, -1, -1, 1, 1]):
         moved = exactly(points + error * np.array(signs)[:, None])
         true = times(matrix_of(part), moved)
-        assert all(abs(true[i][j] - Fraction(form.rows[i, j])) <= Fraction(form.error[i, j]) for i in range(SIZE) for j in range(2))
+        assert all(
+            abs(true[i][j] - Fraction(form.rows[i, j])) <= Fraction(form.error[i, j])
+            for i in range(SIZE)
+            for j in range(2)
+        )
 
 
 def test_a_rational_factor_keeps_its_denominator() -> None:

@@ -23,8 +23,14 @@ def rich_network() -> Network:
     rng = np.random.default_rng(0)
     sparse = Sparse(np.array([0, 2, 2, 3]), np.array([0, 1, 1]), rng.standard_normal(3), 2)
     padded = Chain((Select(np.array([1, -1, 0]), 2), Scale(rng.standard_normal(3), over=9)))
-    first = Stage("first", AffineSum(3, ((0, Sum((sparse, padded))),), Dense(rng.standard_normal((3, 1)))), activation([RELU, HARD_TANH, RELU]))
-    second = Stage("second", AffineSum(3, ((0, sparse), (1, Dense(rng.standard_normal((3, 3)))))), MaxGroups(np.array([0, 1, 3])))
+    first = Stage(
+        "first",
+        AffineSum(3, ((0, Sum((sparse, padded))),), Dense(rng.standard_normal((3, 1)))),
+        activation([RELU, HARD_TANH, RELU]),
+    )
+    second = Stage(
+        "second", AffineSum(3, ((0, sparse), (1, Dense(rng.standard_normal((3, 3)))))), MaxGroups(np.array([0, 1, 3]))
+    )
     output = AffineSum(1, ((2, Dense(rng.standard_normal((1, 2)))),), Dense(np.array([[0.5]])))
     return Network((2,), (first, second), output, ("a note",))
 
@@ -67,7 +73,11 @@ def test_the_digest_changes_with_indices_and_denominators() -> None:
     other_columns = {**arrays, "a1": np.array([1, 0, 1])}
     other_over = copy.deepcopy(structure)
     other_over["stages"][0]["linear"]["sources"][0][1]["maps"][1]["maps"][1]["over"] = 7
-    digests = {rich_network().digest, network_from_data(structure, other_columns).digest, network_from_data(other_over, arrays).digest}
+    digests = {
+        rich_network().digest,
+        network_from_data(structure, other_columns).digest,
+        network_from_data(other_over, arrays).digest,
+    }
     assert len(digests) == 3
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,15 +23,17 @@ MIXED = [
     Layer([[1, 1, 0, 0], [0, 1, -1, 0], [1, 0, 0, 2], [0, 1, 1, 1]], [0, 0, 1, 0], None, [2, 2]),
 ]
 CASES = {"crossing": CROSSING, "mixed": MIXED}
+BOX = al.Box(-2, 2, dim=2)
 every_case = pytest.mark.parametrize("name", CASES)
 
 
+@cache
 def enumerated(name: str) -> al.RegionSet:
-    return al.enumerate(compiled(CASES[name], output=([[1.0] * len(CASES[name][-1].groups or CASES[name][-1].bias)], [0.5])), BOX, workers=1)
-
-
-BOX = al.Box(-2, 2, dim=2)
-SETS = {name: enumerated(name) for name in CASES}
+    return al.enumerate(
+        compiled(CASES[name], output=([[1.0] * len(CASES[name][-1].groups or CASES[name][-1].bias)], [0.5])),
+        BOX,
+        workers=1,
+    )
 
 
 def closures_at(rs: al.RegionSet, x: np.ndarray) -> set[int]:
@@ -39,7 +42,10 @@ def closures_at(rs: al.RegionSet, x: np.ndarray) -> set[int]:
     found = set()
     for region in rs:
         weight, offset = region.halfspaces
-        values = (sum((Fraction(a) * v for a, v in zip(row, point, strict=True)), Fraction(b)) for row, b in zip(weight, offset, strict=True))
+        values = (
+            sum((Fraction(a) * v for a, v in zip(row, point, strict=True)), Fraction(b))
+            for row, b in zip(weight, offset, strict=True)
+        )
         if all(value >= 0 for value in values):
             found.add(region.index)
     return found
@@ -50,7 +56,7 @@ def closures_at(rs: al.RegionSet, x: np.ndarray) -> set[int]:
 
 @every_case
 def test_every_regions_point_is_found_in_it(name: str) -> None:
-    rs = SETS[name]
+    rs = enumerated(name)
     assert rs.locate(rs.points).tolist() == list(range(len(rs)))
     for region in rs:
         assert region.point in region
@@ -59,7 +65,7 @@ def test_every_regions_point_is_found_in_it(name: str) -> None:
 
 @every_case
 def test_points_on_borders_and_corners_get_a_region_that_touches_them(name: str) -> None:
-    rs = SETS[name]
+    rs = enumerated(name)
     quarters = np.linspace(-2, 2, 17)
     grid = np.array([[x, y] for x in quarters for y in quarters])
     found = rs.locate(grid)
@@ -73,14 +79,14 @@ def test_points_on_borders_and_corners_get_a_region_that_touches_them(name: str)
 
 @every_case
 def test_the_same_point_always_gets_the_same_region(name: str) -> None:
-    rs = SETS[name]
+    rs = enumerated(name)
     grid = np.array([[x, y] for x in (-2.0, -1.0, 0.0, 1.0) for y in (-2.0, 0.0, 2.0)])
     assert [rs.locate(x) for x in grid] == rs.locate(grid).tolist() == rs.locate(grid[::-1]).tolist()[::-1]
 
 
 @every_case
 def test_random_points_are_found_where_their_pattern_is(name: str) -> None:
-    rs = SETS[name]
+    rs = enumerated(name)
     for x in np.random.default_rng(0).uniform(-2, 2, (50, 2)):
         index = rs.locate(x)
         assert rs.patterns[index].tolist() == evaluate(CASES[name], x.tolist())[1]
@@ -91,14 +97,17 @@ def test_random_points_are_found_where_their_pattern_is(name: str) -> None:
 def test_points_an_ulp_from_a_border_are_told_apart() -> None:
     rs = al.enumerate([([[3.0], [1.0]], [-1.0, -0.5]), ([[1.0, 1.0]], [0.0])], al.Box(0, 1, dim=1), workers=1)
     third = 1 / 3  # below the true third
-    patterns = [rs.patterns[rs.locate([x])].tolist() for x in (third, np.nextafter(third, 1), np.nextafter(0.5, 0), np.nextafter(0.5, 1))]
+    patterns = [
+        rs.patterns[rs.locate([x])].tolist()
+        for x in (third, np.nextafter(third, 1), np.nextafter(0.5, 0), np.nextafter(0.5, 1))
+    ]
     assert patterns == [[0, 0], [1, 0], [1, 0], [1, 1]]
 
 
 @pytest.mark.parametrize("x", [[2.5, 0.0], [0.0, -2.0000000000000004], [np.nan, 0.0], [np.inf, 0.0], [1e300, -1e300]])
 def test_points_outside_the_domain_are_in_no_region(x: list[float]) -> None:
-    assert SETS["crossing"].locate(x) == -1
-    assert SETS["crossing"].locate([x, [0.1, 0.2]])[0] == -1
+    assert enumerated("crossing").locate(x) == -1
+    assert enumerated("crossing").locate([x, [0.1, 0.2]])[0] == -1
 
 
 def test_points_of_a_domain_with_fixed_inputs_must_have_their_values() -> None:
@@ -118,7 +127,7 @@ def test_an_incomplete_set_answers_for_what_it_holds() -> None:
 
 
 def test_one_point_or_many() -> None:
-    rs = SETS["crossing"]
+    rs = enumerated("crossing")
     assert isinstance(rs.locate([0.1, 0.2]), int)
     assert rs.locate([[0.1, 0.2]]).shape == (1,)
     assert rs.locate(np.zeros((0, 2))).shape == (0,)
@@ -131,7 +140,7 @@ def test_one_point_or_many() -> None:
 
 
 def test_indexing_slicing_and_iterating() -> None:
-    rs = SETS["crossing"]
+    rs = enumerated("crossing")
     assert [region.index for region in rs] == list(range(len(rs)))
     assert rs[-1].index == rs[len(rs) - 1].index == len(rs) - 1
     assert rs[np.int64(2)].index == 2
@@ -144,7 +153,7 @@ def test_indexing_slicing_and_iterating() -> None:
 
 
 def test_columns_and_regions_agree() -> None:
-    rs = SETS["mixed"]
+    rs = enumerated("mixed")
     assert rs.points.shape == (len(rs), 2)
     assert rs.patterns.shape == (len(rs), 6)
     assert len(rs.facet_offsets) == len(rs) + 1
@@ -152,14 +161,18 @@ def test_columns_and_regions_agree() -> None:
     for region in rs:
         assert region.point.tolist() == rs.points[region.index].tolist()
         assert region.pattern.tolist() == rs.patterns[region.index].tolist()
-        assert [part.tolist() for part in region.patterns_by_stage] == [region.pattern[:4].tolist(), region.pattern[4:].tolist()]
+        assert [part.tolist() for part in region.patterns_by_stage] == [
+            region.pattern[:4].tolist(),
+            region.pattern[4:].tolist(),
+        ]
         assert len(region.facets) == len(region.halfspaces[0]) == np.diff(rs.facet_offsets)[region.index] >= 3
 
 
 def test_facets_are_named() -> None:
     rs = al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1), workers=1)
     assert sorted(tuple(sorted(region.facets)) for region in rs) == sorted(
-        tuple(sorted(pair)) for pair in ((rs.describe_hyperplane(0), "stage 1, unit 0"), (rs.describe_hyperplane(1), "stage 1, unit 0"))
+        tuple(sorted(pair))
+        for pair in ((rs.describe_hyperplane(0), "stage 1, unit 0"), (rs.describe_hyperplane(1), "stage 1, unit 0"))
     )
     assert all(rs.describe_hyperplane(number).startswith("domain") for number in (0, 1))
 
@@ -168,7 +181,7 @@ def test_facets_are_named() -> None:
 
 
 def test_texts() -> None:
-    rs = SETS["crossing"]
+    rs = enumerated("crossing")
     assert repr(rs).startswith(f"RegionSet({len(rs)} regions, COMPLETE, dimension 2")
     assert repr(rs[0]).startswith("Region(0, point=(")
     page = rs._repr_html_()
@@ -182,7 +195,7 @@ def test_texts() -> None:
 
 def test_to_pandas() -> None:
     pytest.importorskip("pandas")
-    rs = SETS["mixed"]
+    rs = enumerated("mixed")
     frame = rs.to_pandas()
     assert len(frame) == len(rs)
     assert frame.index.name == "region"
@@ -192,7 +205,7 @@ def test_to_pandas() -> None:
 
 
 def test_to_arrow() -> None:
-    rs = SETS["mixed"]
+    rs = enumerated("mixed")
     table = rs.to_arrow()
     assert table.num_rows == len(rs)
     assert table.column("point").to_pylist() == rs.points.tolist()

@@ -16,7 +16,7 @@ from affinelens.network.from_arrays import (
     network_from_state_dict,
 )
 
-__all__ = ["Activation", "AffineSum", "MaxGroups", "Network", "PiecewiseLinear", "Stage", "network"]
+__all__ = ["Activation", "AffineSum", "MaxGroups", "Network", "PiecewiseLinear", "Stage", "compile_model", "network"]
 
 _ACCEPTED = "a torch.nn.Module, a path to an .onnx, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
 
@@ -37,10 +37,15 @@ def network(model: Any, *, input_shape: Sequence[int] | None = None) -> Network:
     >>> import affinelens as al
     >>> net = al.network([([[1.0], [-1.0]], [0.0, 0.5]), ([[1.0, 1.0]], [0.0])])
     >>> net
-    Network(1-2-1, 2 units in 1 stages)
+    Network(1-2-1, 2 units in 1 stage)
     >>> net([2.0])
     array([2.])
     """
+    return compile_model(model, input_shape)
+
+
+def compile_model(model: Any, input_shape: Sequence[int] | None = None, *, inputs: int | None = None) -> Network:
+    """As :func:`network`; ``inputs`` is the number of inputs where nothing else tells the shape."""
     if isinstance(model, Network):
         return model
     if isinstance(model, str | Path):
@@ -48,7 +53,7 @@ def network(model: Any, *, input_shape: Sequence[int] | None = None) -> Network:
     if _is_torch_module(model):
         from affinelens.network.from_torch import network_from_module
 
-        return network_from_module(model, input_shape)
+        return network_from_module(model, input_shape, inputs=inputs)
     if isinstance(model, Sequence):
         return network_from_layers(model)
     raise AffineLensError(f"cannot read a network from {type(model).__name__}; give {_ACCEPTED}")

@@ -240,7 +240,8 @@ class Network:
 
     def __repr__(self) -> str:
         sizes = [self.input_size, *(s.activation.size_in for s in self.stages), self.output_size]
-        return f"Network({'-'.join(map(str, sizes))}, {self.units} units in {len(self.stages)} stages)"
+        stages = f"{len(self.stages)} stage{'' if len(self.stages) == 1 else 's'}"
+        return f"Network({'-'.join(map(str, sizes))}, {self.units} units in {stages})"
 
 
 def input_chart(size: int) -> ExactMatrix:

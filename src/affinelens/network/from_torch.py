@@ -33,10 +33,15 @@ except ImportError as missing:
 Floats = NDArray[np.float64]
 
 
-def network_from_module(module: torch.nn.Module, input_shape: Sequence[int] | None) -> Network:
-    """Compile a module, as it behaves in evaluation mode, on inputs of the given shape (without the batch axis)."""
+def network_from_module(
+    module: torch.nn.Module, input_shape: Sequence[int] | None, *, inputs: int | None = None
+) -> Network:
+    """Compile a module, as it behaves in evaluation mode, on inputs of the given shape (without the batch axis).
+
+    Where no shape is given, the first linear layer tells it, or else the number of inputs does.
+    """
     _require_plain_parameters(module)
-    shape = _inferred_shape(module) if input_shape is None else _checked_shape(input_shape)
+    shape = _inferred_shape(module, inputs) if input_shape is None else _checked_shape(input_shape)
     with torch.no_grad():
         return _Replay(_export(module, shape), shape).network()
 
@@ -54,15 +59,19 @@ def _require_plain_parameters(module: torch.nn.Module) -> None:
             )
 
 
-def _inferred_shape(module: torch.nn.Module) -> tuple[int, ...]:
+def _inferred_shape(module: torch.nn.Module, inputs: int | None) -> tuple[int, ...]:
     for name, part in module.named_modules():
         if isinstance(part, torch.nn.Linear):
             return (part.in_features,)
         if next(part.parameters(recurse=False), None) is not None:
+            if inputs is not None:
+                return (inputs,)
             raise AffineLensError(
                 f"the first layer with parameters is {name or 'the module'} ({type(part).__name__}), which does not "
                 f"tell the shape of an input; pass input_shape= without the batch axis"
             )
+    if inputs is not None:
+        return (inputs,)
     raise AffineLensError("the module has no nn.Linear that tells the shape of an input; pass input_shape=")
 
 
@@ -314,7 +323,7 @@ class _Replay:
             mean=mean,
             variance=self._array(node, 4),
             epsilon=float(self._argument(node, 6, "eps")),
-            name=_place(node),
+            name=_place(node).split("/")[0],
         )
         return (normalised,)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from fractions import Fraction
+from math import isqrt, prod
 from typing import TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from affinelens.network.linear_map import Dense, LinearMap, Scale, Select, Spars
 
 Floats = NDArray[np.float64]
 Shape = tuple[int, ...]
+_ROOT_BITS = 256
 Number = TypeVar("Number", bound=np.generic)
 
 # A tensor, or a matrix that has to be written out, of more numbers than this is a mistake or an attack, not a network.
@@ -172,7 +174,7 @@ class GraphBuilder:
         if np.any(variance + epsilon <= 0):
             raise AffineLensError("batch norm needs variance + epsilon above zero")
         per_channel = (1, -1) + (1,) * (len(tensor.shape) - 2)
-        factors = gain / np.sqrt(variance + epsilon)
+        factors = _over_root(gain, variance, epsilon)
         self.note(f"{name}: batch norm's gain / sqrt(variance + epsilon) was rounded once to float64")
         centred = self.add_constant(tensor, -mean.reshape(per_channel))
         scaled = self.scale(centred, factors.reshape(per_channel))
@@ -233,3 +235,14 @@ def require_size(count: int, what: str) -> None:
     """Refuse, before allocating it, what no real network needs."""
     if count > _LARGEST:
         raise AffineLensError(f"{what} needs {count} numbers, more than the {_LARGEST} that are accepted")
+
+
+def _over_root(gain: Floats, variance: Floats, epsilon: float) -> Floats:
+    """``gain / sqrt(variance + epsilon)``, computed from the exact numbers and rounded once."""
+    factors = []
+    for numerator, spread in zip(gain.tolist(), variance.tolist(), strict=True):
+        radicand = Fraction(spread) + Fraction(epsilon)
+        scale = 2 ** (_ROOT_BITS + max(0, radicand.denominator.bit_length() - radicand.numerator.bit_length()))
+        root = isqrt(radicand.numerator * scale**2 // radicand.denominator)
+        factors.append(float(Fraction(numerator) * scale / root))
+    return np.array(factors)
