@@ -256,7 +256,7 @@ def test_progress_on_a_terminal_and_one_object_on_stdout(tmp_path: Path) -> None
     code, output = terminal.finish()
     assert code == 0
     assert " regions, " in terminal.shown
-    assert "waiting" in terminal.shown
+    assert "cells by stage" in terminal.shown
     assert json.loads(output)["status"] == "TIME_LIMIT"
 
 

@@ -8,6 +8,7 @@ with 130.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,10 +21,11 @@ import click
 
 from affinelens.domain import Box, Domain, Polytope
 from affinelens.engine import ENGINES, Certificate, Outcome, Progress, ProgressFunction, Status, choose
-from affinelens.enumeration import available_cores, compile_for, walk
+from affinelens.enumeration import checked_limits, compile_for, walk
 from affinelens.enumeration import enumerate as enumerate_regions
 from affinelens.errors import AffineLensError
 from affinelens.network import Network, network
+from affinelens.npz import read_npz
 from affinelens.regions.run_directory import require_writable
 from affinelens.version import __version__
 
@@ -35,7 +37,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def main() -> None:
     """Entry point: run a command and turn every expected failure into one sentence."""
     try:
-        sys.exit(commands(standalone_mode=False) or 0)
+        sys.exit(commands(prog_name="affinelens", standalone_mode=False) or 0)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.Abort:
@@ -47,8 +49,11 @@ def main() -> None:
     except AffineLensError as error:
         _fail(str(error))
     except BrokenPipeError:
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _fail(f"cannot write the output ({error.strerror or error})")
 
 
 def _fail(sentence: str) -> None:
@@ -56,13 +61,16 @@ def _fail(sentence: str) -> None:
     sys.exit(BAD_INPUT)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="affinelens")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> None:
     """Every affine region of a piecewise affine network on a bounded domain, exactly.
 
     MODEL is an .onnx file, or a plain ReLU network W0, b0, W1, b1, ... in an .npz, .safetensors or .pt file.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def _options(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -82,9 +90,11 @@ _DOMAIN = _options(
 )
 _WALK = _options(
     click.option("--engine", default="auto", show_default=True, metavar="NAME", help=f"One of {', '.join(ENGINES)}."),
-    click.option("--workers", type=int, metavar="N", help="Processes to use.  [default: one a core]"),
-    click.option("--max-regions", type=int, metavar="N", help="Stop after N regions."),
-    click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds."),
+    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes to use.  [default: one a core]"),
+    click.option("--max-regions", type=click.IntRange(min=1), metavar="N", help="Stop after N regions."),
+    click.option(
+        "--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Stop after S seconds."
+    ),
     click.option("--cut-outputs", is_flag=True, help="Also cut regions where an output is zero."),
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
@@ -96,12 +106,15 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 @_WALK
 @_JSON
 def inspect(
-    model: str, box: Any, domain_file: str | None, engine: str, as_json: bool, workers: int | None, **_: Any
+    model: str, box: Any, domain_file: str | None, engine: str, as_json: bool, cut_outputs: bool, **limits: Any
 ) -> int:
     """Show a network, and what enumerating it on a domain would do."""
     started = time.perf_counter()
     compiled = network(model)
     chosen = choose(engine)
+    workers = checked_limits(**limits).workers
+    if cut_outputs:
+        compiled = compiled.with_output_cut()
     domain = _read_domain(compiled, box, domain_file) if box or domain_file else None
     report = _base_report(None, None, time.perf_counter() - started, chosen) | {
         "model": model,
@@ -115,7 +128,7 @@ def inspect(
         "notes": list(compiled.notes),
         "model_sha256": compiled.digest,
         "dimension": None if domain is None else domain.dim,
-        "workers": workers or available_cores(),
+        "workers": workers,
     }
     if as_json:
         _print_json(report)
@@ -125,7 +138,7 @@ def inspect(
         click.echo("domain: none given; add --box LO HI or --domain FILE")
     else:
         click.echo(f"domain: {domain!r}, dimension {domain.dim}")
-    click.echo(f"engine: {chosen} (any dimension, exact), {report['workers']} process(es)")
+    click.echo(f"engine: {chosen} (any dimension, exact), on {report['workers']} core(s)")
     return 0
 
 
@@ -143,7 +156,6 @@ def count(model: str, box: Any, domain_file: str | None, as_json: bool, **option
     if as_json:
         _print_json(_report(outcome) | {"model": model})
     else:
-        click.echo(f"{outcome.regions} regions")
         _print_end(outcome)
     return _exit_code(outcome.status)
 
@@ -160,7 +172,9 @@ def enumerate_command(
 ) -> int:
     """Find every region of MODEL on a domain; -o saves them."""
     if output is not None:
-        require_writable(Path(output), overwrite=overwrite)
+        require_writable(_run_path(output), overwrite=overwrite)
+    elif overwrite:
+        raise AffineLensError("--overwrite replaces a run; say which with -o RUN")
     compiled = network(model)
     domain = _read_domain(compiled, box, domain_file)
     with _progress() as progress:
@@ -170,7 +184,6 @@ def enumerate_command(
     if as_json:
         _print_json(_report(regions.outcome) | {"model": model, "run": output})
         return _exit_code(regions.status)
-    click.echo(f"{len(regions)} regions")
     _print_end(regions.outcome)
     if output is None:
         click.echo("not saved; add -o RUN to keep the regions")
@@ -182,7 +195,7 @@ def enumerate_command(
 @commands.command()
 @_JSON
 def demo(as_json: bool) -> int:
-    """Enumerate a small two-moons classifier that comes with the package."""
+    """Enumerate a small built-in classifier."""
     path = files("affinelens") / "data" / "two_moons.npz"
     compiled = network(Path(str(path)))
     domain = Box(-1, 1, dim=2)
@@ -199,7 +212,7 @@ def demo(as_json: bool) -> int:
     click.echo(f"\nThe region at the origin has {len(region.facets)} facets:")
     for facet in region.facets:
         click.echo(f"  {facet}")
-    click.echo("and there the network's two outputs are exactly")
+    click.echo("and there the network's two outputs are")
     for row, offset in zip(jacobian, constant, strict=True):
         click.echo(f"  {row[0]:+.4f} x0 {row[1]:+.4f} x1 {offset:+.4f}")
     click.echo(
@@ -207,6 +220,12 @@ def demo(as_json: bool) -> int:
         "or in Python: import affinelens as al; help(al.enumerate)"
     )
     return _exit_code(regions.status)
+
+
+def _run_path(text: str) -> Path:
+    if not text.strip():
+        raise AffineLensError("-o needs the name of a directory, but got an empty text")
+    return Path(text)
 
 
 def _read_domain(compiled: Network, box: tuple[str, str] | None, domain_file: str | None) -> Domain:
@@ -235,8 +254,6 @@ def _bounds(text: str) -> list[float]:
 
 
 def _read_polytope(path: Path) -> Polytope:
-    from affinelens.network.from_arrays import read_npz
-
     arrays = read_npz(path)
     if not {"W", "b"} <= set(arrays):
         found = ", ".join(sorted(arrays)) or "nothing"
@@ -262,10 +279,7 @@ def _progress() -> Iterator[ProgressFunction | None]:
     def line(update: Progress) -> Text:
         rate = update.regions / update.seconds if update.seconds else 0.0
         layers = " -> ".join(f"{n:,}" for n in update.layer_counts)
-        return Text(
-            f"{update.regions:,} regions, {rate:,.0f}/s, {update.seconds:.0f} s; "
-            f"cells by stage {layers}; {update.pending:,} waiting"
-        )
+        return Text(f"{update.regions:,} regions, {rate:,.0f}/s, {update.seconds:.0f} s; cells by stage {layers}")
 
     with Live(console=Console(stderr=True), transient=True, refresh_per_second=10) as live:
         yield lambda update: live.update(line(update))
@@ -289,6 +303,8 @@ def _print_json(data: dict[str, Any]) -> None:
 
 def _print_end(outcome: Outcome) -> None:
     certificate: Certificate = outcome.certificate
+    atleast = "" if outcome.status is Status.COMPLETE else "at least "
+    click.echo(f"{atleast}{outcome.regions} region{'' if outcome.regions == 1 else 's'}")
     click.echo(str(outcome.status))
     click.echo(f"cells by stage: {' -> '.join(str(n) for n in outcome.layer_counts)}")
     click.echo(

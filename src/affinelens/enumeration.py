@@ -77,9 +77,12 @@ def enumerate(
         progress=progress, cut_outputs=cut_outputs, keep=True,
     )  # fmt: skip
     options = {
-        "engine": engine, "workers": workers, "max_regions": max_regions, "time_limit": time_limit,
-        "cut_outputs": cut_outputs,
-    }  # fmt: skip
+        "engine": engine,
+        "workers": _whole(workers, "workers"),
+        "max_regions": _whole(max_regions, "max_regions"),
+        "time_limit": _seconds(time_limit),
+        "cut_outputs": bool(cut_outputs),
+    }
     regions = RegionSet(compiled, domain, outcome, options)
     if run is not None:
         regions.save(run)
@@ -133,9 +136,7 @@ def walk(
 ) -> tuple[Network, Outcome]:
     """Check every argument, compile the model and run an engine; ``keep`` off only counts."""
     choose(engine)
-    limits = Limits(
-        _whole(max_regions, "max_regions"), _seconds(time_limit), _whole(workers, "workers") or available_cores()
-    )
+    limits = checked_limits(workers, max_regions, time_limit)
     if not isinstance(domain, Domain):
         raise AffineLensError(f"the domain must be a Box or a Polytope, but got {type(domain).__name__}")
     compiled = compile_for(model, domain)
@@ -155,7 +156,13 @@ def compile_for(model: Any, domain: Domain) -> Network:
     return compiled
 
 
-def available_cores() -> int:
+def checked_limits(workers: Any, max_regions: Any, time_limit: Any) -> Limits:
+    """Limits as the engine takes them, or an error that names the one that makes no sense."""
+    processes = _whole(workers, "workers") or _available_cores()
+    return Limits(_whole(max_regions, "max_regions"), _seconds(time_limit), processes)
+
+
+def _available_cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

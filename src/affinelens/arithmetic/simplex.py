@@ -12,7 +12,7 @@ and is only ever a hint: nothing is believed that was not computed here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flint import fmpq, fmpz, fmpz_mat
@@ -73,13 +73,22 @@ class ExactProgram:
         self._magnitude = [max(abs(int(a)) for a in row[:-1]).bit_length() for row in self._table]
 
     def maximise(
-        self, objective: Sequence[fmpz], *, start: Sequence[int] | None = None, enough: fmpq | None = None
+        self,
+        objective: Sequence[fmpz],
+        *,
+        start: Sequence[int] | None = None,
+        enough: fmpq | None = None,
+        checkpoint: Callable[[], None] = lambda: None,
     ) -> Optimum | Infeasible:
-        """Maximise ``objective . z``; stop early once the bound is proved to be ``enough`` or less."""
+        """Maximise ``objective . z``; stop early once the bound is proved to be ``enough`` or less.
+
+        ``checkpoint`` is called before each step, and may raise to give up.
+        """
         basis, vertex = self._first_basis(list(objective), start)
         stalled = 0
         last_value: fmpq | None = None
         while True:
+            checkpoint()
             value = self._objective_value(objective, vertex)
             positive = {i: y for i, y in vertex.multipliers.items() if y > 0}
             if enough is not None and value <= enough:

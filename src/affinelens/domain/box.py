@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.domain.frame import Domain, Frame
+from affinelens.domain.frame import LARGEST_BOUND, Domain, Frame
 from affinelens.errors import AffineLensError
 
 Floats = NDArray[np.float64]
@@ -53,6 +53,11 @@ class Box(Domain):
             raise AffineLensError(
                 f"the box is empty: input {i} has lower bound {self.lower[i]:g} above its upper bound "
                 f"{self.upper[i]:g}; swap them"
+            )
+        for i in np.flatnonzero(np.maximum(np.abs(self.lower), np.abs(self.upper)) > LARGEST_BOUND):
+            raise AffineLensError(
+                f"the box reaches beyond {LARGEST_BOUND:g} at input {i}: [{self.lower[i]:g}, {self.upper[i]:g}]; "
+                f"rescale that input"
             )
         if np.all(self.lower == self.upper):
             raise AffineLensError("the box fixes every input and is a single point; let at least one input vary")

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import ExactMatrix
 
 Floats = NDArray[np.float64]
+# Sums of coordinates up to this size stay far from overflow.
+LARGEST_BOUND = 1e300
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible, Optimum
 from affinelens.arithmetic.rational import fraction, stack_rows
-from affinelens.domain.frame import Domain, Frame
+from affinelens.domain.frame import LARGEST_BOUND, Domain, Frame
 from affinelens.errors import AffineLensError
 
 Floats = NDArray[np.float64]
@@ -85,6 +85,10 @@ def _analyse(weight: Floats, offset: Floats) -> Frame:
                 f"the polytope is empty: constraint {i} reads 0 x + {offset[i]:g} >= 0, which never holds"
             )
     kept = np.flatnonzero(weight.any(axis=1)).tolist()
+    if not kept:
+        raise AffineLensError(
+            "the polytope is unbounded: no constraint bounds input 0, or any other; add some"
+        )
     rows = rows.rows(kept)
     box = _bounding_box(rows, kept)
     slack, proof = _widest(rows, box)
@@ -218,6 +222,8 @@ def _reduced_frame(
         inner = _exact_ranges(reduced, inner)
     lower = np.array([_outward(value, down=True) for value in inner[0]])
     upper = np.array([_outward(value, down=False) for value in inner[1]])
+    if max(np.abs(lower).max(), np.abs(upper).max()) > LARGEST_BOUND:
+        raise AffineLensError(f"the polytope reaches beyond {LARGEST_BOUND:g}; rescale its inputs")
     return Frame(exact_chart, reduced, tuple(kept), lower, upper)
 
 
@@ -233,7 +239,10 @@ def _distinct_rows(rows: ExactMatrix) -> list[int]:
 
 def _outward(value: fmpq, *, down: bool) -> float:
     exact = fraction(value)
-    nearest = exact.numerator / exact.denominator
+    try:
+        nearest = exact.numerator / exact.denominator
+    except OverflowError:
+        return np.inf if exact > 0 else -np.inf
     if nearest == exact:
         return nearest
     return float(np.nextafter(nearest, -np.inf if down else np.inf))

@@ -62,7 +62,7 @@ class _Filter:
         self._parent = parent
         self._signs = signs
         self._breaks = parent.breaks.signed(signs)
-        self._open = (signs != 0) & ~ties & np.any(parent.breaks.normals != 0, axis=1)
+        self._open = (signs != 0) & ~ties
         self._cuts = np.zeros(len(signs), dtype=bool)
 
     def cuts(self) -> Bools:

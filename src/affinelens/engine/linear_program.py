@@ -1,8 +1,8 @@
 """Algorithm 1 of the paper: from the domain down through the stages, each parent searched once.
 
-Parents wait on a stack, the deepest last found first, so that finished regions appear early and memory stays small.
-Helper processes take the oldest parents once the walk has lasted a while. Every cell carries its place in the tree of
-parents; sorting by place gives the same order however many processes took part.
+The walk goes depth first, so that finished regions appear early and only the parents on the way down are open. Once it
+has lasted a while, helper processes are given the next children of the topmost open parents. Every cell carries its
+place in the tree of parents; sorting by place gives the same order however many processes took part.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 
 import numpy as np
@@ -22,13 +23,12 @@ from affinelens.engine.problem import Cell, Problem
 from affinelens.engine.proofs import Conditions, Ledger, Tally
 from affinelens.engine.search import sub_cells
 from affinelens.engine.solver import Solver
-from affinelens.engine.worker import Pool, Task
+from affinelens.engine.worker import Place, Pool, Task
 from affinelens.network import Network
 
 NAME = "linear_program"
 _HELPERS_AFTER = 1.0
 _REPORT_EVERY = 0.1
-Place = tuple[int, ...]
 
 
 def run(
@@ -41,7 +41,21 @@ def run(
     progress: ProgressFunction | None = None,
 ) -> Outcome:
     """Enumerate every region; with ``keep`` off, only count (facets of the last stage are then not decided)."""
-    return _Walk(Problem(network, frame), limits, facets and keep, keep, progress).run()
+    with np.errstate(all="ignore"):  # an overflow makes a bound infinite, which leaves the decision to rationals
+        return _Walk(Problem(network, frame), limits, facets and keep, keep, progress).run()
+
+
+class _Stopped(Exception):  # noqa: N818 (it is not an error)
+    """A limit was reached in the middle of a search."""
+
+
+@dataclass
+class _Open:
+    """A parent being searched: its place, its children still to come, and how many have been taken."""
+
+    place: Place
+    children: Iterator[Cell]
+    taken: int = 0
 
 
 class _Walk:
@@ -56,9 +70,10 @@ class _Walk:
         self._depth = len(problem.network.stages)
         self._counts = [0] * max(self._depth, 1)
         self._regions: list[tuple[Place, Cell]] = []
-        self._tasks: list[Task] = []
+        self._open: list[_Open] = []
+        self._returned: list[Task] = []
         self._tally = Tally()
-        self._solver = Solver()
+        self._solver = Solver(self._checkpoint)
         self._pool = Pool(problem, facets)
         self._started = time.monotonic()
         self._reported = self._started
@@ -69,78 +84,102 @@ class _Walk:
     def run(self) -> Outcome:
         restore = self._catch_interrupt()
         try:
-            root = root_cell(self._problem, self._solver, self._tally)
-            if self._depth == 0:
-                self._accept((0,), root)
-            else:
-                self._tasks.append(Task((), root))
-            while self._status is None and (self._tasks or self._pool.busy):
-                self._pool.give(self._tasks)
-                if self._tasks:
-                    self._search(self._tasks.pop())
-                else:
-                    self._collect(timeout=_REPORT_EVERY)
-                    self._check()
+            self._enter((), root_cell(self._problem, self._solver, self._tally))
+            while self._open or self._returned or self._pool.busy:
+                self._give()
+                if self._returned:
+                    task = self._returned.pop()
+                    self._open.append(_Open(task.place, self._children(task.cell, task.received), task.received))
+                if self._open:
+                    self._take(self._open[-1])
+                self._collect(0.0 if self._open or self._returned else _REPORT_EVERY)
+                self._checkpoint()
+        except _Stopped:
+            pass
         finally:
             self._pool.close()
             restore()
         return self._outcome()
 
-    def _search(self, task: Task) -> None:
-        """Search one parent in this process, looking after helpers and limits between its children."""
-        children = sub_cells(self._problem, self._solver, task.cell, self._tally, facets=self._facets)
-        found: list[Task] = []
-        for index, child in enumerate(children):
-            if index >= task.received:
-                self._place((*task.place, index), child, found)
-            self._collect(timeout=0.0)
-            self._check()
-            if self._status is not None:
-                break
-            self._pool.give(found)
-        self._tasks.extend(reversed(found))
+    def _children(self, cell: Cell, skip: int = 0) -> Iterator[Cell]:
+        children = sub_cells(self._problem, self._solver, cell, self._tally, facets=self._facets)
+        for _ in range(skip):
+            next(children)
+        return children
+
+    def _take(self, parent: _Open) -> tuple[Place, Cell] | None:
+        """Take a parent's next child and go into it; close the parent if there is none."""
+        found = self._next_child(parent)
+        if found is not None:
+            self._count(found[1])
+            self._enter(*found)
+        return found
+
+    def _next_child(self, parent: _Open) -> tuple[Place, Cell] | None:
+        child = next(parent.children, None)
+        if child is None:
+            self._open.remove(parent)
+            return None
+        parent.taken += 1
+        return (*parent.place, parent.taken - 1), child
+
+    def _enter(self, place: Place, cell: Cell) -> None:
+        """Keep a region, or open a cell that later stages may cut."""
+        if cell.depth == self._depth:
+            self._accept(place, cell)
+        else:
+            self._open.append(_Open(place, self._children(cell)))
+
+    def _count(self, cell: Cell) -> None:
+        if cell.depth < self._depth:
+            self._counts[cell.depth - 1] += 1
+
+    def _give(self) -> None:
+        """Give idle helpers the next children of the topmost open parents; those tend to hold the largest subtrees."""
+        while self._pool.idle:
+            if self._returned:
+                self._pool.give(self._returned.pop(), self._returned)
+                continue
+            parent = next((p for p in self._open if len(p.place) + 1 < self._depth), None)
+            if parent is None:
+                return
+            found = self._next_child(parent)
+            if found is not None:
+                self._count(found[1])
+                self._pool.give(Task(*found), self._returned)
 
     def _collect(self, timeout: float) -> None:
-        children, tally = self._pool.collect(self._tasks, timeout)
+        children, tally = self._pool.collect(self._returned, timeout)
         self._tally.add(tally)
-        found: list[Task] = []
         for place, child in children:
-            self._place(place, child, found)
-        self._tasks.extend(reversed(found))
-
-    def _place(self, place: Place, child: Cell, found: list[Task]) -> None:
-        if self._status is not None:
-            return
-        if child.depth == self._depth:
-            self._accept(place, child)
-        else:
-            self._counts[child.depth - 1] += 1
-            found.append(Task(place, child))
+            self._count(child)
+            self._enter(place, child)
 
     def _accept(self, place: Place, region: Cell) -> None:
         if self._limits.max_regions is not None and self._counts[-1] >= self._limits.max_regions:
-            self._status = Status.REGION_LIMIT
-            return
+            self._stop(Status.REGION_LIMIT)
         self._counts[-1] += 1
         if self._keep:
             self._regions.append((place, region))
 
-    def _check(self) -> None:
-        """Limits, interrupts, progress, and the start of helpers."""
+    def _stop(self, status: Status) -> None:
+        self._status = status
+        raise _Stopped
+
+    def _checkpoint(self) -> None:
+        """Limits, interrupts, progress and the start of helpers; called between cells and before every program."""
         now = time.monotonic()
         elapsed = now - self._started
-        if self._status is not None:
-            return
         if self._interrupted:
-            self._status = Status.CANCELLED
-        elif self._limits.time_limit is not None and elapsed > self._limits.time_limit:
-            self._status = Status.TIME_LIMIT
-        elif elapsed > _HELPERS_AFTER and not self._helpers_started and self._limits.workers > 1:
+            self._stop(Status.CANCELLED)
+        if self._limits.time_limit is not None and elapsed > self._limits.time_limit:
+            self._stop(Status.TIME_LIMIT)
+        if elapsed > _HELPERS_AFTER and not self._helpers_started and self._limits.workers > 1:
             self._helpers_started = True
             self._pool.start(self._limits.workers - 1)
         if self._progress is not None and now - self._reported > _REPORT_EVERY:
             self._reported = now
-            self._progress(Progress(self._counts[-1], tuple(self._counts), len(self._tasks), elapsed))
+            self._progress(Progress(self._counts[-1], tuple(self._counts), elapsed))
 
     def _catch_interrupt(self) -> Callable[[], object]:
         """Make the first Ctrl-C a clean stop; a second one acts as usual."""

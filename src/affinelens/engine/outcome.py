@@ -47,6 +47,7 @@ class Certificate:
         return f"{found}; no verdict rests on a tolerance"
 
     def to_json(self) -> dict[str, Any]:
+        """The counts and the sentence, as plain data."""
         return {**asdict(self), "proves": self.proves}
 
 
@@ -65,7 +66,6 @@ class Progress:
 
     regions: int
     layer_counts: tuple[int, ...]
-    pending: int
     seconds: float
 
 

@@ -295,7 +295,7 @@ class Ledger:
         rows, signs = conditions.rows[used], conditions.signs[used]
         weights = np.zeros(len(self.rows))
         weights[rows] = -multipliers[used] * signs
-        if self.rows.combination_bound(weights, *self._refutation_box(conditions)) <= 0:
+        if not self.rows.combination_bound(weights, *self._refutation_box(conditions)) > 0:  # NaN proves nothing
             return False
         self.tally.by_rounding_bound += 1
         self._remember(rows, signs)
@@ -336,7 +336,8 @@ class Ledger:
         program = ExactProgram(
             fmpz_mat(len(conditions.rows), dimension + 2, entries), [*box[0], fmpq(-1)], [*box[1], fmpq(1)]
         )
-        result = program.maximise([*[fmpz(0)] * dimension, fmpz(1)], enough=fmpq(0))
+        goal = [*[fmpz(0)] * dimension, fmpz(1)]
+        result = program.maximise(goal, enough=fmpq(0), checkpoint=self.solver.checkpoint)
         if isinstance(result, Infeasible) or result.value <= 0:
             used = [i for i in result.multipliers if i < len(conditions.rows)]
             self._remember(conditions.rows[used], conditions.signs[used])

@@ -6,6 +6,7 @@ that way than the bookkeeping of a warm start, and results do not depend on the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -44,9 +45,13 @@ def _template(count: int, variables: int) -> tuple[NDArray[np.int32], NDArray[np
 
 
 class Solver:
-    """One HiGHS instance, reused for every program; counts what it solves."""
+    """One HiGHS instance, reused for every program; counts what it solves.
 
-    def __init__(self) -> None:
+    ``checkpoint`` is called before each program, and may raise to stop a long search.
+    """
+
+    def __init__(self, checkpoint: Callable[[], None] = lambda: None) -> None:
+        self.checkpoint = checkpoint
         self._highs = highspy.Highs()
         self._highs.silent()
         options: dict[str, bool | int | float | str] = {
@@ -133,6 +138,7 @@ class Solver:
     def _solve(
         self, cost: Floats, rows: Floats, lower: Floats, low: Floats, high: Floats
     ) -> tuple[Floats, Floats] | None:
+        self.checkpoint()
         count, variables = rows.shape
         starts, columns, no_upper, continuous = _template(count, variables)
         self._highs.passModel(

@@ -22,6 +22,8 @@ from multiprocessing.connection import Client, Connection, Listener, wait
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from affinelens.engine.problem import Cell, Problem
 from affinelens.engine.proofs import Tally
 from affinelens.engine.search import sub_cells
@@ -71,18 +73,21 @@ class Pool:
     def busy(self) -> bool:
         return any(helper.task is not None for helper in self._helpers)
 
-    def give(self, tasks: list[Task]) -> None:
-        """Hand the oldest tasks to idle helpers; they tend to hold the largest subtrees."""
-        for helper in list(self._helpers):
-            if helper.task is None and tasks:
-                helper.task = tasks.pop(0)
-                try:
-                    helper.connection.send((helper.task.cell, helper.task.received))
-                except OSError:
-                    self._lose(helper, tasks)
+    @property
+    def idle(self) -> bool:
+        return any(helper.task is None for helper in self._helpers)
 
-    def collect(self, tasks: list[Task], timeout: float) -> tuple[list[tuple[Place, Cell]], Tally]:
-        """Children that have arrived; the task of a helper that died goes back to the list."""
+    def give(self, task: Task, returned: list[Task]) -> None:
+        """Hand a task to an idle helper; if the helper has died, the task is returned."""
+        helper = next(helper for helper in self._helpers if helper.task is None)
+        helper.task = task
+        try:
+            helper.connection.send((task.cell, task.received))
+        except OSError:
+            self._lose(helper, returned)
+
+    def collect(self, returned: list[Task], timeout: float) -> tuple[list[tuple[Place, Cell]], Tally]:
+        """Children that have arrived; the task of a helper that died is returned."""
         children: list[tuple[Place, Cell]] = []
         tally = Tally()
         if not self._helpers:
@@ -92,7 +97,7 @@ class Pool:
             try:
                 cells, finished = helper.connection.recv()
             except (EOFError, OSError):
-                self._lose(helper, tasks)
+                self._lose(helper, returned)
                 continue
             if helper.task is None:
                 continue
@@ -104,12 +109,12 @@ class Pool:
                 helper.task = None
         return children, tally
 
-    def _lose(self, helper: _Helper, tasks: list[Task]) -> None:
-        """Go on without a helper; what it was working on, less what arrived, goes back to the list."""
+    def _lose(self, helper: _Helper, returned: list[Task]) -> None:
+        """Go on without a helper; what it was working on, less what arrived, is returned."""
         self._helpers.remove(helper)
         helper.connection.close()
         if helper.task is not None:
-            tasks.append(helper.task)
+            returned.append(helper.task)
 
     def close(self) -> None:
         if self._admission is not None:
@@ -184,9 +189,10 @@ def main() -> None:
         network, frame, facets = pickle.loads(connection.recv_bytes())
         problem = Problem(network, frame)
         solver = Solver()
-        while True:
-            parent, skip = connection.recv()
-            _search(connection, problem, solver, parent, skip, facets)
+        with np.errstate(all="ignore"):
+            while True:
+                parent, skip = connection.recv()
+                _search(connection, problem, solver, parent, skip, facets)
     except (EOFError, OSError):
         return
 

@@ -76,7 +76,8 @@ def _from_file(path: Path) -> Network:
         ".pth": network_from_state_dict,
     }
     if suffix not in readers:
-        raise AffineLensError(f"{path}: files ending in {suffix or 'nothing'!r} are not read; give {_ACCEPTED}")
+        ending = f"files ending in {suffix!r}" if suffix else "files without an ending"
+        raise AffineLensError(f"{path}: {ending} are not read; give {_ACCEPTED}")
     return readers[suffix](path)
 
 

@@ -219,7 +219,7 @@ class Network:
                 f"  stage {index} ({stage.name}): {stage.activation.size_in} units from {sources or 'constants'}"
             )
         lines += [f"  note: {note}" for note in self.notes]
-        if not self.notes:
+        if not any("rounded" in note for note in self.notes):
             lines.append("  all coefficients are the model's own numbers; nothing was rounded")
         return "\n".join(lines)
 

@@ -58,6 +58,11 @@ class Enclosure:
         return size if self.reach is None else upward(size @ self.reach)
 
     def replaced(self, rows: Floats, error: Floats) -> Enclosure:
+        """Other rows of the same kind; one that overflowed has an infinite error, that is, nothing is known of it."""
+        finite = np.isfinite(rows)
+        if not finite.all():
+            known = finite if self.reach is None else finite.all(axis=1, keepdims=True)
+            error = np.where(known, error, np.inf)
         return Enclosure(rows, upward(error), self.one, self.reach)
 
     def __add__(self, other: Enclosure) -> Enclosure:

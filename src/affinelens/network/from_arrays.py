@@ -7,8 +7,9 @@ A weight has shape (out, in). Files are read without running anything: ``.npz`` 
 from __future__ import annotations
 
 import re
-import zipfile
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.network.activation import PiecewiseLinear
 from affinelens.network.canonical import Network
 from affinelens.network.graph import GraphBuilder, parameter
+from affinelens.npz import read_npz
 
 Layer = tuple[ArrayLike, ArrayLike | None]
 
@@ -74,24 +76,16 @@ def _matrix(values: Any, name: str) -> NDArray[np.float64]:
     return array
 
 
-def read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an ``.npz`` file; pickled objects are refused."""
-    if not path.is_file():
-        raise AffineLensError(f"{path}: no such file; give an .npz file")
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (ValueError, zipfile.BadZipFile, OSError, EOFError, KeyError, AttributeError, MemoryError) as error:
-        raise AffineLensError(f"{path}: not a readable .npz file of plain numbers; save it with numpy.savez") from error
-
-
 def network_from_npz(path: Path) -> Network:
     """A network from an ``.npz`` file holding W0, b0, W1, b1, ... (by name, or else in the file's order)."""
     return network_from_named_arrays(read_npz(path), str(path))
 
 
 def network_from_safetensors(path: Path) -> Network:
-    """A network from a safetensors file whose tensors are the weights and biases of a plain MLP."""
+    """A network from a safetensors file whose tensors are the weights and biases of a plain MLP.
+
+    The format does not keep the order of tensors, so their names must: by numbers and nothing else.
+    """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -99,20 +93,26 @@ def network_from_safetensors(path: Path) -> Network:
         arrays = load_file(path)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise AffineLensError(f"{path}: not a readable safetensors file of float or integer tensors") from error
+    stems = {_role(name)[1] for name in arrays}
+    if len(stems) > 1 and not _numbered(stems):
+        shown = ", ".join(sorted(stems)[:4])
+        raise AffineLensError(
+            f"{path}: the names of its layers ({shown}) do not tell their order; number them (0.weight, 0.bias, ...)"
+        )
     return network_from_named_arrays(arrays, str(path))
 
 
 def network_from_state_dict(path: Path) -> Network:
     """A network from a ``.pt`` file that holds nothing but weights (a state dictionary of a plain MLP)."""
-    import pickle
-
     try:
         import torch
     except ImportError as error:
         raise MissingExtraError.for_extra("torch", "torch", f"reading {path}") from error
     try:
-        stored = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            stored = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged or hostile pickle fails in many ways; none of them has run anything
         raise AffineLensError(
             f"{path}: not a file of plain weights (anything else could run code when loaded); "
             f"save model.state_dict(), or load the model yourself and pass the module"
@@ -126,40 +126,43 @@ def network_from_state_dict(path: Path) -> Network:
 
 
 def network_from_named_arrays(arrays: Mapping[str, NDArray[Any]], source: str) -> Network:
-    """Pair weights with biases by name (``W0``/``b0``, ``0.weight``/``0.bias``), or else by order."""
+    """Pair weights with biases by name (``W0``/``b0``, ``0.weight``/``0.bias``), or else by turns.
+
+    Layers come in the order of their numbers where their names differ in nothing else, and as stored otherwise.
+    """
     if not arrays:
         raise AffineLensError(f"{source}: holds no arrays; W0, b0, W1, b1, ... are expected")
-    weights: dict[str, NDArray[Any]] = {}
-    biases: dict[str, NDArray[Any]] = {}
-    for name, array in arrays.items():
-        kind, stem = _role(name)
-        if kind is None:
-            return _from_ordered(list(arrays.items()), source)
-        (weights if kind == "weight" else biases)[stem] = array
+    roles = {name: _role(name) for name in arrays}
+    if any(kind is None for kind, _ in roles.values()):
+        return _from_turns(dict(arrays), source)
+    weights = {stem: arrays[name] for name, (kind, stem) in roles.items() if kind == "weight"}
+    biases = {stem: arrays[name] for name, (kind, stem) in roles.items() if kind == "bias"}
     unpaired = sorted(set(biases) - set(weights))
     if unpaired:
         raise AffineLensError(f"{source}: bias {unpaired[0]!r} has no weight of the same name; a plain MLP is expected")
-    stems = sorted(weights, key=_natural)
-    return _located([(weights[stem], biases.get(stem)) for stem in stems], source)
+    stems = sorted(weights, key=_natural) if _numbered(weights) else list(weights)
+    return _from_file_layers([(weights[stem], biases.get(stem)) for stem in stems], source)
 
 
-def _from_ordered(items: list[tuple[str, NDArray[Any]]], source: str) -> Network:
-    items = sorted(items, key=lambda item: _natural(item[0]))
-    ranks = [array.ndim for _, array in items]
-    if ranks != [2, 1] * (len(items) // 2):
-        names = ", ".join(f"{name}{array.shape}" for name, array in items[:6])
+def _from_turns(arrays: dict[str, NDArray[Any]], source: str) -> Network:
+    names = sorted(arrays, key=_natural) if _numbered(arrays) else list(arrays)
+    if [arrays[name].ndim for name in names] != [2, 1] * (len(names) // 2):
+        shown = ", ".join(f"{name}{arrays[name].shape}" for name in names[:6])
         raise AffineLensError(
-            f"{source}: expected W0, b0, W1, b1, ... (matrices and vectors in turn), but found {names}"
+            f"{source}: expected W0, b0, W1, b1, ... (matrices and vectors in turn), but found {shown}"
         )
-    arrays = [array for _, array in items]
-    return _located(list(zip(arrays[::2], arrays[1::2], strict=True)), source)
+    pairs = zip(names[::2], names[1::2], strict=True)
+    return _from_file_layers([(arrays[weight], arrays[bias]) for weight, bias in pairs], source)
 
 
-def _located(layers: list[Layer], source: str) -> Network:
+def _from_file_layers(layers: list[Layer], source: str) -> Network:
     try:
-        return network_from_layers(layers)
+        network = network_from_layers(layers)
     except AffineLensError as error:
         raise error.located(source) from error
+    return replace(
+        network, notes=(*network.notes, "ReLU between the layers is assumed: a file of weights does not say")
+    )
 
 
 def _role(name: str) -> tuple[str | None, str]:
@@ -170,6 +173,11 @@ def _role(name: str) -> tuple[str | None, str]:
     if dotted:
         return dotted[2], dotted[1] or ""
     return None, name
+
+
+def _numbered(names: Iterable[str]) -> bool:
+    """Whether names differ in their numbers only."""
+    return len({re.sub(r"\d+", "#", name) for name in names}) == 1
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:

@@ -12,7 +12,6 @@ import json
 import platform
 import shutil
 import tempfile
-from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -20,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.domain import domain_from_json
+from affinelens.domain import Domain, domain_from_json
 from affinelens.engine import Certificate, Outcome, Status
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
 from affinelens.network.serial import network_from_data, network_to_data
+from affinelens.npz import read_npz
 from affinelens.regions.region_set import RegionSet
 from affinelens.version import __version__
 
@@ -34,6 +34,8 @@ _FORMAT_VERSION = 1
 _NETWORK_ARRAYS = "network.npz"
 _SHARD_ROWS = 1_000_000
 _LARGEST_MANIFEST = 256 * 2**20
+_SMALL_ENOUGH = 64 * 2**20
+_LARGEST_RATIO = 1000
 
 
 def require_writable(path: Path, *, overwrite: bool = False) -> None:
@@ -79,18 +81,19 @@ def save(regions: RegionSet, path: Path, *, overwrite: bool = False) -> Path:
 
 
 def _move(partial: Path, path: Path) -> None:
-    if path.is_dir():
-        replaced = Path(tempfile.mkdtemp(dir=path.resolve().parent, prefix=".affinelens-"))
-        path.rename(replaced / "old")
+    if not path.is_dir():
+        partial.rename(path)
+        return
+    aside = Path(tempfile.mkdtemp(dir=path.resolve().parent, prefix=".affinelens-"))
+    try:
+        path.rename(aside / "replaced")
         try:
             partial.rename(path)
         except OSError:
-            (replaced / "old").rename(path)
+            (aside / "replaced").rename(path)
             raise
-        finally:
-            shutil.rmtree(replaced, ignore_errors=True)
-    else:
-        partial.rename(path)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _write(regions: RegionSet, folder: Path) -> None:
@@ -145,14 +148,9 @@ def load(path: str | Path) -> RegionSet:
         return _read(folder)
     except AffineLensError as error:
         raise error.located(f"{folder}: damaged run") from error
-    except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        raise AffineLensError(
-            f"{folder}: damaged run ({type(error).__name__}: {_first_line(error)}); write it again"
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [""])[0][:200]
+    except Exception as error:  # a damaged run fails in many ways; all of them mean the same to a user
+        reason = " ".join(str(error).split())[:200]
+        raise AffineLensError(f"{folder}: damaged run ({type(error).__name__}: {reason}); write it again") from error
 
 
 def _read(folder: Path) -> RegionSet:
@@ -161,48 +159,71 @@ def _read(folder: Path) -> RegionSet:
     domain = domain_from_json(manifest["domain"])
     if domain.inputs != network.input_size:
         raise AffineLensError("its domain does not fit its network")
-    columns = _read_columns(folder, manifest, network, domain.dim)
-    count = len(columns["patterns"])
-    hyperplanes = domain.frame.rows.shape[0] + network.break_offsets[-1]
-    if count != int(manifest["regions"]) or np.any((columns["facets"] < 0) | (columns["facets"] >= hyperplanes)):
-        raise AffineLensError("its columns do not fit its manifest")
-    proof = dict(manifest["certificate"])
-    proof.pop("proves", None)
+    columns = _read_columns(folder, manifest, network, domain)
     outcome = Outcome(
         engine=str(manifest["engine"]),
         status=Status[manifest["status"]],
-        certificate=Certificate(**proof),
-        layer_counts=tuple(int(n) for n in manifest["layer_counts"]),
+        certificate=_read_certificate(manifest["certificate"]),
+        layer_counts=tuple(_whole(count) for count in manifest["layer_counts"]),
         seconds=float(manifest["seconds"]),
         **columns,
     )
+    _require_consistent(outcome, network, _whole(manifest["regions"]))
     return RegionSet(network, domain, outcome, dict(manifest["options"]))
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    if (folder / MANIFEST).stat().st_size > _LARGEST_MANIFEST:
+    file = _inside(folder, MANIFEST)
+    if file.stat().st_size > _LARGEST_MANIFEST:
         raise AffineLensError(f"its {MANIFEST} is larger than any that save() writes")
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         raise AffineLensError(f"its {MANIFEST} is not one that save() wrote")
     if manifest.get("format_version") != _FORMAT_VERSION:
         raise AffineLensError(
-            f"it has format version {manifest.get('format_version')}, and this AffineLens reads "
+            f"it has format version {manifest.get('format_version')!r:.40}, and this AffineLens reads "
             f"{_FORMAT_VERSION}; update AffineLens"
         )
     return manifest
 
 
+def _inside(folder: Path, name: str) -> Path:
+    """A plain file of the run; links that lead out of it, devices and other folders are refused."""
+    file = folder / name
+    if Path(name).name != name or not file.is_file() or file.resolve().parent != folder.resolve():
+        raise AffineLensError(f"{name!r:.80} is not a file inside it")
+    return file
+
+
+def _read_certificate(data: dict[str, Any]) -> Certificate:
+    counts = {name: _whole(value) for name, value in data.items() if name not in ("complete", "proves")}
+    if not isinstance(data["complete"], bool):
+        raise AffineLensError("its certificate does not say whether it is complete")
+    return Certificate(**counts, complete=data["complete"])
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise AffineLensError(f"it has {value!r:.40} where a count belongs")
+    return value
+
+
+def _require_consistent(outcome: Outcome, network: Network, regions: int) -> None:
+    stages = max(len(network.stages), 1)
+    if len(outcome.patterns) != regions or outcome.layer_counts[-1:] != (regions,):
+        raise AffineLensError("it holds another number of regions than its manifest says")
+    if len(outcome.layer_counts) != stages or (outcome.status is Status.COMPLETE) != outcome.certificate.complete:
+        raise AffineLensError("its manifest contradicts itself")
+
+
 def _read_network(folder: Path, manifest: dict[str, Any]) -> Network:
-    with np.load(folder / _NETWORK_ARRAYS, allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    network = network_from_data(manifest["network"], arrays)
+    network = network_from_data(manifest["network"], read_npz(_inside(folder, _NETWORK_ARRAYS)))
     if network.digest != manifest["model_sha256"]:
         raise AffineLensError("its network does not match the hash in its manifest")
     return network
 
 
-def _read_columns(folder: Path, manifest: dict[str, Any], network: Network, dimension: int) -> dict[str, Any]:
+def _read_columns(folder: Path, manifest: dict[str, Any], network: Network, domain: Domain) -> dict[str, Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -210,20 +231,16 @@ def _read_columns(folder: Path, manifest: dict[str, Any], network: Network, dime
 
     tables = []
     for shard in manifest["shards"]:
-        file = folder / Path(shard["file"]).name
+        file = _inside(folder, str(shard["file"]))
         if _sha256(file) != shard["sha256"]:
             raise AffineLensError(f"{file.name} does not match the hash in its manifest")
-        tables.append(_quietly(lambda file=file: pq.read_table(file)))  # type: ignore[misc]
-    return columns_from_table(pa.concat_tables(tables), dimension, network.choice_offsets[-1])
-
-
-def _quietly(read: Callable[[], Any]) -> Any:
-    import pyarrow as pa
-
-    try:
-        return read()
-    except pa.ArrowException as error:
-        raise AffineLensError(f"a shard cannot be read ({_first_line(error)})") from error
+        parquet = pq.ParquetFile(file)
+        groups = [parquet.metadata.row_group(i) for i in range(parquet.metadata.num_row_groups)]
+        unpacked = sum(group.total_byte_size for group in groups)
+        if unpacked > max(_SMALL_ENOUGH, _LARGEST_RATIO * file.stat().st_size):
+            raise AffineLensError(f"{file.name} would unpack to {unpacked} bytes, far more than it holds")
+        tables.append(parquet.read())
+    return columns_from_table(pa.concat_tables(tables), network, domain.frame)
 
 
 def _sha256(file: Path) -> str:
