@@ -1,7 +1,7 @@
 """``make bench``: how fast regions are found, one process against two, and against a peer where one is given.
 
-``RELUCENT_PYTHON=path/to/python make bench`` adds relucent, from an environment of its own that has it installed, on the
-same networks in the same run.
+``RELUCENT_PYTHON=path/to/python make bench`` adds relucent, from an environment of its own that has it installed,
+on the same networks in the same run.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ PEER_LIMIT = 300
 
 
 def main() -> None:
-    print(
-        f"{'network':>16} {'regions':>8} {'enumerate':>12} {'two workers':>12} {'count':>12} {'relucent':>12} {'ratio':>7}"
-    )
+    columns = ("enumerate", "two workers", "count", "relucent")
+    print(f"{'network':>16} {'regions':>8} {' '.join(f'{name:>12}' for name in columns)} {'ratio':>7}")
     for sizes, seed in LOW_DIMENSION:
         low_dimension(sizes, seed)
     high_dimension()

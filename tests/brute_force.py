@@ -1,7 +1,7 @@
-"""An independent reference: regions of small networks by cutting polytopes in rational arithmetic, without any linear program.
+"""An independent reference: regions of small networks by cutting polytopes in rational arithmetic.
 
-A polytope is its vertices, each with the set of constraints that are tight there. A hyperplane cuts it if two vertices lie strictly on
-either side; the new vertices are where it meets edges. Two vertices span an edge if no third one shares all their
+A polytope is its vertices, each with the set of constraints that are tight there. A hyperplane cuts it if two
+vertices lie strictly on either side; the new vertices are where it meets edges. Two vertices span an edge if no third one shares all their
 common tight constraints. Slow, simple, and nothing in it is shared with the package.
 """
 
@@ -145,7 +145,10 @@ def _linear(layer: Layer, rows: list[Row]) -> list[Row]:
     result = []
     for weights, bias in zip(layer.weight, layer.bias, strict=True):
         exact = [Fraction(w) for w in weights]
-        normal = tuple(sum((w * row[0][k] for w, row in zip(exact, rows, strict=True)), Fraction(0)) for k in range(len(rows[0][0])))
+        normal = tuple(
+            sum((w * row[0][k] for w, row in zip(exact, rows, strict=True)), Fraction(0))
+            for k in range(len(rows[0][0]))
+        )
         result.append((normal, sum((w * row[1] for w, row in zip(exact, rows, strict=True)), Fraction(bias))))
     return result
 

@@ -1,4 +1,4 @@
-"""Networks for tests: layers of the brute force as compiled networks, and exact evaluation that shares nothing with the package."""
+"""Networks for tests: the brute force's layers compiled, and exact evaluation that is not the package's own."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from brute_force import Layer
 
 from affinelens import Network, RegionSet
 from affinelens.network import MaxGroups, PiecewiseLinear
 from affinelens.network.graph import GraphBuilder
+from brute_force import Layer
 
 Pieces = tuple[Sequence[float], Sequence[float], Sequence[float]]
 

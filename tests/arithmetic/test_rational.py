@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import stack_rows

@@ -9,7 +9,8 @@ from itertools import combinations
 
 import pytest
 from flint import fmpq, fmpz, fmpz_mat
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from affinelens.arithmetic import ExactProgram, Infeasible, Optimum
 from affinelens.arithmetic.rational import fraction

@@ -1,4 +1,4 @@
-"""Boxes: fixed inputs are constants, everything else is a coordinate, and what is not a bounded box is refused by name."""
+"""Boxes: fixed inputs are constants, others are coordinates, and what is not a bounded box is refused by name."""
 
 from __future__ import annotations
 

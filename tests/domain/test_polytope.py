@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from brute_force import polytope
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import affinelens as al
 from affinelens.domain import domain_from_json
 from affinelens.errors import AffineLensError
+from brute_force import polytope
 
 SQUARE = [[1, 0], [-1, 0], [0, 1], [0, -1]]
 TRIANGLE = ([[1, 0], [0, 1], [-1, -1]], [0, 0, 1])
@@ -179,10 +180,13 @@ def test_polytopes_are_full_dimensional_exactly_if_they_have_interior_points(cut
             assert Fraction(domain.frame.upper[k]) >= max(c[k] for c in corners)
             assert abs(domain.frame.lower[k] - float(min(c[k] for c in corners))) < 1e-12
         return
+    refusal = ""
+    dimension = None
     try:
-        assert al.Polytope(rows, offsets).dim == 1
+        dimension = al.Polytope(rows, offsets).dim
     except AffineLensError as error:
-        assert any(word in str(error) for word in ("empty", "flat", "single point"))
+        refusal = str(error)
+    assert dimension == 1 or any(word in refusal for word in ("empty", "flat", "single point"))
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,18 @@
-"""The set of patterns equals that of a rational brute force, on generic, degenerate and nearly degenerate networks alike."""
+"""The patterns equal those of a rational brute force, on generic, degenerate and nearly degenerate networks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
 
-import brute_force
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import affinelens as al
+import brute_force
 from brute_force import Layer, patterns_by_stage
-from hypothesis import HealthCheck, given, settings, strategies as st
 from networks import (
     ABSOLUTE,
     HARD_TANH,
@@ -23,8 +26,6 @@ from networks import (
     patterns,
     relu_layers,
 )
-
-import affinelens as al
 
 FUNCTIONS = [RELU, LEAKY, NEGATIVE_SLOPE, ABSOLUTE, HARD_TANH, ZIGZAG, LINEAR]
 WIDTH = {1: 6, 2: 5, 3: 4, 4: 3}
@@ -126,7 +127,7 @@ def random_layers(draw: st.DrawFn, dim: int, numbers: st.SearchStrategy[float] |
     return layers
 
 
-def random_test(examples: int):  # noqa: ANN201
+def random_test(examples: int):
     return settings(
         deadline=None,
         derandomize=True,
@@ -282,7 +283,7 @@ def test_a_region_without_a_float64_point_is_kept_with_a_rational_one() -> None:
 
 
 def test_children_of_a_region_without_a_float64_point() -> None:
-    """The middle of (1, 1 + 2^-52) is cut again by the next stage: 2 (relu(x - 1) - relu(x - 1 - 2^-52)) = 2^-52 there."""
+    """The middle of (1, 1 + 2^-52) is cut again by 2 (relu(x - 1) - relu(x - 1 - 2^-52)) - 2^-52."""
     ulp = 2.0**-52
     layers = relu_layers(([[1.0], [1.0]], [-1.0, -(1.0 + ulp)]), ([[2.0, -2.0]], [-ulp]))
     rs = assert_same_regions(on_box(layers, [0.0], [2.0]))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import ceil, comb
 
 import numpy as np
 import pytest
-from brute_force import Layer, box, patterns_by_stage
-from networks import ABSOLUTE, HARD_TANH, compiled, patterns, relu_layers
 
 import affinelens as al
+from brute_force import Layer, box, patterns_by_stage
+from networks import ABSOLUTE, HARD_TANH, compiled, patterns, relu_layers
 
 Point = tuple[Fraction, ...]
 Halfspace = tuple[list[Fraction], Fraction]
@@ -26,16 +26,13 @@ def whole_layers(seed: int, *sizes: int, limit: int = 3) -> list[Layer]:
             rng.integers(-limit, limit + 1, (n, m)).astype(float).tolist(),
             rng.integers(-limit, limit + 1, n).astype(float).tolist(),
         )
-        for m, n in zip(sizes[:-1], sizes[1:], strict=True)
+        for m, n in pairwise(sizes)
     ]
 
 
 def generic_layers(seed: int, *sizes: int) -> list[Layer]:
     rng = np.random.default_rng(seed)
-    return [
-        Layer(rng.standard_normal((n, m)).tolist(), rng.standard_normal(n).tolist())
-        for m, n in zip(sizes[:-1], sizes[1:], strict=True)
-    ]
+    return [Layer(rng.standard_normal((n, m)).tolist(), rng.standard_normal(n).tolist()) for m, n in pairwise(sizes)]
 
 
 def regions(layers: Sequence[Layer], domain: al.Domain) -> al.RegionSet:
@@ -140,10 +137,10 @@ def test_blocks_multiply(seed: int) -> None:
 @pytest.mark.parametrize("make", [generic_layers, whole_layers])
 @pytest.mark.parametrize("seed", range(3))
 class TestInvariance:
-    def layers(self, make, seed: int) -> list[Layer]:  # noqa: ANN001
+    def layers(self, make, seed: int) -> list[Layer]:
         return make(seed, 2, 4, 4)
 
-    def test_permuting_units(self, make, seed: int) -> None:  # noqa: ANN001
+    def test_permuting_units(self, make, seed: int) -> None:
         first, second = self.layers(make, seed)
         order = [2, 0, 3, 1]
         moved = Layer([first.weight[i] for i in order], [first.bias[i] for i in order])
@@ -152,7 +149,7 @@ class TestInvariance:
         permuted = patterns(regions([moved, after], al.Box(-1, 1, dim=2)))
         assert permuted == {(*(p[i] for i in order), *p[4:]) for p in original}
 
-    def test_scaling_units(self, make, seed: int) -> None:  # noqa: ANN001
+    def test_scaling_units(self, make, seed: int) -> None:
         first, second = self.layers(make, seed)
         factors = np.array([2.0**-30, 4.0, 1.0, 2.0**20])
         scaled = Layer((np.array(first.weight) * factors[:, None]).tolist(), (np.array(first.bias) * factors).tolist())
@@ -160,7 +157,7 @@ class TestInvariance:
         domain = al.Box(-1, 1, dim=2)
         assert patterns(regions([scaled, after], domain)) == patterns(regions([first, second], domain))
 
-    def test_duplicating_a_unit(self, make, seed: int) -> None:  # noqa: ANN001
+    def test_duplicating_a_unit(self, make, seed: int) -> None:
         first, second = self.layers(make, seed)
         doubled = Layer([*first.weight, first.weight[1]], [*first.bias, first.bias[1]])
         after = Layer([[*row, 0.0] for row in second.weight], second.bias)
@@ -168,7 +165,7 @@ class TestInvariance:
         original = patterns(regions([first, second], domain))
         assert patterns(regions([doubled, after], domain)) == {(*p[:4], p[1], *p[4:]) for p in original}
 
-    def test_changing_coordinates(self, make, seed: int) -> None:  # noqa: ANN001
+    def test_changing_coordinates(self, make, seed: int) -> None:
         """x = A y: the first map becomes W A, the box becomes a parallelogram."""
         first, second = self.layers(make, seed)
         exact = Layer((np.round(np.array(first.weight) * 256) / 256).tolist(), first.bias)
@@ -325,7 +322,7 @@ def test_beyond_every_interior_facet_lies_another_region(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_facets_of_a_generic_network_in_three_dimensions_are_seen_from_both_sides(seed: int) -> None:
-    """Step across each facet from its Chebyshev-like centre: the pattern there belongs to a region with the same facet, turned round."""
+    """Step across each facet: the pattern there belongs to a region with the same facet, turned round."""
     layers = generic_layers(seed, 3, 4, 3)
     rs = regions(layers, al.Box(-1, 1, dim=3))
     turned = 0
@@ -346,7 +343,7 @@ def test_facets_of_a_generic_network_in_three_dimensions_are_seen_from_both_side
 
 @pytest.mark.parametrize("make", [generic_layers, whole_layers])
 @pytest.mark.parametrize("sizes", [(1, 6, 5, 4), (2, 5, 4, 3), (3, 5, 4), (4, 4, 3)])
-def test_cells_of_every_stage_are_those_of_brute_force(make, sizes: tuple[int, ...]) -> None:  # noqa: ANN001
+def test_cells_of_every_stage_are_those_of_brute_force(make, sizes: tuple[int, ...]) -> None:
     layers = make(11, *sizes)
     expected = patterns_by_stage(layers, box([-1] * sizes[0], [1] * sizes[0]))
     rs = regions(layers, al.Box(-1, 1, dim=sizes[0]))

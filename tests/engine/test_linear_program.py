@@ -1,7 +1,8 @@
-"""Running a walk: workers, limits, interruptions and lost helpers change neither what is found nor what is claimed about it."""
+"""Workers, limits, interruptions and lost helpers change neither what is found nor what is claimed about it."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -12,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from networks import patterns
 
 import affinelens as al
 from affinelens.engine import linear_program
 from affinelens.errors import AffineLensError
+from networks import patterns
 
 BOX = al.Box(-1, 1, dim=2)
 Model = list[tuple[np.ndarray, np.ndarray]]
@@ -24,14 +25,14 @@ Model = list[tuple[np.ndarray, np.ndarray]]
 
 def model(*sizes: int, seed: int = 0) -> Model:
     rng = np.random.default_rng(seed)
-    return [(rng.standard_normal((n, m)), rng.standard_normal(n)) for m, n in zip(sizes[:-1], sizes[1:], strict=True)]
+    return [(rng.standard_normal((n, m)), rng.standard_normal(n)) for m, n in itertools.pairwise(sizes)]
 
 
 SMALL = model(2, 5, 4, 1)
 MEDIUM = model(2, 8, 8, 6, 1)
 # Takes far longer than any test waits, but has its first regions at once.
-LARGE = model(3, 4, 40, 1)
-LARGE_BOX = al.Box(-1, 1, dim=3)
+LARGE = model(4, 40, 40, 1)
+LARGE_BOX = al.Box(-1, 1, dim=4)
 
 
 @pytest.fixture
@@ -241,7 +242,7 @@ def test_progress_reports_growing_numbers() -> None:
 
     rs = al.enumerate(LARGE, LARGE_BOX, workers=1, progress=watch)
     assert len(seen) >= 4
-    for earlier, later in zip(seen[:-1], seen[1:], strict=True):
+    for earlier, later in itertools.pairwise(seen):
         assert earlier.seconds < later.seconds
         assert earlier.regions <= later.regions
         assert all(a <= b for a, b in zip(earlier.layer_counts, later.layer_counts, strict=True))

@@ -7,14 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from brute_force import Layer
-from hypothesis import given, settings, strategies as st
-from networks import ABSOLUTE, HARD_TANH, LEAKY, LINEAR, NEGATIVE_SLOPE, RELU, ZIGZAG, activation, evaluate
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.errors import AffineLensError
 from affinelens.network import Activation, MaxGroups, PiecewiseLinear
 from affinelens.network.enclosure import Enclosure
+from brute_force import Layer
+from networks import ABSOLUTE, HARD_TANH, LEAKY, LINEAR, NEGATIVE_SLOPE, RELU, ZIGZAG, activation, evaluate
 
 MIXED = [RELU, LEAKY, NEGATIVE_SLOPE, ABSOLUTE, HARD_TANH, ZIGZAG, LINEAR]
 GROUPS = [1, 2, 4]

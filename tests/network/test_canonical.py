@@ -1,4 +1,4 @@
-"""A canonical network is one function, whether evaluated in float64, exactly, or through its effective maps (Eqs. 5-12)."""
+"""A canonical network is one function: in float64, exactly, and through its effective maps (Eqs. 5-12)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from brute_force import Layer
-from networks import ABSOLUTE, HARD_TANH, LEAKY, RELU, ZIGZAG, activation, compiled, evaluate
 
 from affinelens import Network, network
 from affinelens.arithmetic import ExactMatrix
@@ -16,12 +14,14 @@ from affinelens.network import MaxGroups
 from affinelens.network.canonical import input_chart
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.graph import GraphBuilder
+from brute_force import Layer
+from networks import ABSOLUTE, HARD_TANH, LEAKY, RELU, ZIGZAG, activation, compiled, evaluate
 
 every_seed = pytest.mark.parametrize("seed", range(6))
 
 
 def random_layers(seed: int, *, whole: bool) -> list[Layer]:
-    """Three layers of mixed units and max groups; whole numbers (and slopes that are powers of two) make float64 exact."""
+    """Three layers of mixed units and max groups; whole numbers and dyadic slopes make float64 exact."""
     rng = np.random.default_rng(seed)
 
     def numbers(*shape: int) -> list[list[float]]:
@@ -43,7 +43,7 @@ def random_points(seed: int, size: int = 3, count: int = 10) -> np.ndarray:
 
 
 def residual_network(seed: int) -> Network:
-    """``h = relu(A x)``, ``k = hardtanh(B h + x)``, ``y = C k + D h + E x``, with a max between: several sources a stage."""
+    """``h = relu(A x)``, ``k = hardtanh(B h + x)``, ``y = C k + D h + E x``, with a max between."""
     rng = np.random.default_rng(seed)
     a, b, c, d, e = (rng.integers(-2, 3, (4, 4)).astype(float) for _ in range(5))
     builder = GraphBuilder((4,))

@@ -191,5 +191,5 @@ def test_files_whose_arrays_do_not_pair_up_are_refused(tmp_path: Path) -> None:
     with pytest.raises(AffineLensError, match="no arrays"):
         network(path)
     np.savez(path, W0=np.eye(2), b0=np.zeros(2), W1=np.array([[np.nan, 0.0]]), b1=np.zeros(1))
-    with pytest.raises(AffineLensError, match="net.npz: the weight of layer 1 contains NaN"):
+    with pytest.raises(AffineLensError, match=r"net\.npz: the weight of layer 1 contains NaN"):
         network(path)

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from networks import HARD_TANH, RELU, activation
 
 from affinelens import Network
 from affinelens.errors import AffineLensError
 from affinelens.network import AffineSum, MaxGroups, Stage
 from affinelens.network.linear_map import Chain, Dense, Scale, Select, Sparse, Sum
 from affinelens.network.serial import network_from_data, network_to_data
+from networks import HARD_TANH, RELU, activation
 
 
 def rich_network() -> Network:

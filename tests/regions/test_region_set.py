@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from brute_force import Layer
-from networks import HARD_TANH, compiled, evaluate
 
 import affinelens as al
 from affinelens.errors import AffineLensError
+from brute_force import Layer
+from networks import HARD_TANH, compiled, evaluate
 
 # Whole numbers: halfspaces are exact in float64, and many hyperplanes pass through the points with whole coordinates.
 CROSSING = [

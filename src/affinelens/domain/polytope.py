@@ -86,9 +86,7 @@ def _analyse(weight: Floats, offset: Floats) -> Frame:
             )
     kept = np.flatnonzero(weight.any(axis=1)).tolist()
     if not kept:
-        raise AffineLensError(
-            "the polytope is unbounded: no constraint bounds input 0, or any other; add some"
-        )
+        raise AffineLensError("the polytope is unbounded: no constraint bounds input 0, or any other; add some")
     rows = rows.rows(kept)
     box = _bounding_box(rows, kept)
     slack, proof = _widest(rows, box)
