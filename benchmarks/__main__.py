@@ -20,9 +20,9 @@ import affinelens as al
 from benchmarks.networks import Layers, kaiming_uniform
 
 LOW_DIMENSION = [((3, 16, 16, 2), 0), ((3, 16, 16, 2), 1), ((2, 32, 32, 32, 1), 0), ((4, 12, 12, 2), 0)]
-HIGH_DIMENSION = ((784, 32, 32, 10), 0.05)
-ENOUGH_REGIONS = 1000
-PEER_LIMIT = 300
+WITH_PEER = LOW_DIMENSION[:2]
+HIGH_DIMENSION = (784, 32, 32, 10)
+RADIUS = 0.009
 
 
 def main() -> None:
@@ -41,10 +41,10 @@ def low_dimension(sizes: tuple[int, ...], seed: int) -> None:
     started = time.perf_counter()
     al.count(layers, domain, workers=1)
     counting = regions / (time.perf_counter() - started)
-    peer = relucent_rate(layers)
+    peer = relucent_rate(layers, regions) if (sizes, seed) in WITH_PEER else None
     name = "-".join(map(str, sizes))
     ratio = f"{one / peer:6.1f}x" if peer else "-"
-    shown = f"{peer:10.0f}/s" if peer else "not given"
+    shown = f"{peer:10.0f}/s" if peer else "-"
     print(f"{name:>16} {regions:>8} {one:10.0f}/s {two:10.0f}/s {counting:10.0f}/s {shown:>12} {ratio:>7}", flush=True)
 
 
@@ -56,23 +56,17 @@ def rate(model: Any, domain: al.Domain, *, workers: int) -> tuple[int, float]:
 
 
 def high_dimension() -> None:
-    """An l-infinity ball in 784 dimensions, grown until it holds enough regions."""
-    sizes, radius = HIGH_DIMENSION
-    layers = kaiming_uniform(sizes, 0)
-    middle = np.full(sizes[0], 0.5)
-    while True:
-        domain = al.Box(middle - radius, middle + radius)
-        started = time.perf_counter()
-        regions = al.enumerate(layers, domain)
-        seconds = time.perf_counter() - started
-        name = "-".join(map(str, sizes))
-        print(f"{name:>16} {len(regions):>8} regions within {radius:g} of the middle, {seconds:.0f} s", flush=True)
-        if len(regions) >= ENOUGH_REGIONS:
-            return
-        radius *= 1.5
+    """An l-infinity ball in 784 dimensions."""
+    layers = kaiming_uniform(HIGH_DIMENSION, 0)
+    middle = np.full(HIGH_DIMENSION[0], 0.5)
+    started = time.perf_counter()
+    regions = al.enumerate(layers, al.Box(middle - RADIUS, middle + RADIUS))
+    seconds = time.perf_counter() - started
+    name = "-".join(map(str, HIGH_DIMENSION))
+    print(f"{name:>16} {len(regions):>8} regions within {RADIUS:g} of the middle in {seconds:.0f} s: {regions.status}")
 
 
-def relucent_rate(layers: Layers) -> float | None:
+def relucent_rate(layers: Layers, regions: int) -> float | None:
     """Regions per second of relucent on the same network, or None if no interpreter that has it was given."""
     interpreter = os.environ.get("RELUCENT_PYTHON")
     if not interpreter:
@@ -84,12 +78,15 @@ def relucent_rate(layers: Layers) -> float | None:
         }
         np.savez(path, **arrays)
         script = Path(__file__).with_name("relucent_rate.py")
-        command = [interpreter, str(script), str(path), str(PEER_LIMIT)]
+        command = [interpreter, str(script), str(path)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
         print(result.stderr.strip().splitlines()[-1], file=sys.stderr)
         return None
-    return float(result.stdout.split()[-1])
+    found, per_second = result.stdout.split()[-2:]
+    if int(found) != regions:
+        print(f"relucent found {found} regions, not {regions}", file=sys.stderr)
+    return float(per_second)
 
 
 if __name__ == "__main__":

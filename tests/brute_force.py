@@ -1,8 +1,8 @@
 """An independent reference: regions of small networks by cutting polytopes in rational arithmetic.
 
 A polytope is its vertices, each with the set of constraints that are tight there. A hyperplane cuts it if two
-vertices lie strictly on either side; the new vertices are where it meets edges. Two vertices span an edge if no third one shares all their
-common tight constraints. Slow, simple, and nothing in it is shared with the package.
+vertices lie strictly on either side; the new vertices are where it meets edges. Two vertices span an edge if no
+third one shares all their common tight constraints. Slow, simple, and nothing in it is shared with the package.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import affinelens as al
@@ -127,17 +127,19 @@ def random_layers(draw: st.DrawFn, dim: int, numbers: st.SearchStrategy[float] |
     return layers
 
 
-def random_test(examples: int):
+def random_test(examples: int, *, shrink: bool = True):
+    """Where one example takes long, a failure is reported as found: shrinking it would take minutes."""
     return settings(
         deadline=None,
         derandomize=True,
         max_examples=examples,
+        phases=[phase for phase in Phase if shrink or phase not in (Phase.shrink, Phase.explain)],
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
-@random_test(150)
+@random_test(100)
 @given(data=st.data())
 def test_on_a_cube(dim: int, data: st.DataObject) -> None:
     assert_same_regions(on_box(data.draw(random_layers(dim)), [-1.0] * dim, [1.0] * dim))
@@ -205,14 +207,11 @@ def test_on_cut_cubes(dim: int, data: st.DataObject) -> None:
 # ---------------------------------------------------------------------- high dimension
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3])
-@random_test(40)
-@given(data=st.data())
-def test_inputs_that_nothing_depends_on_change_nothing(dim: int, data: st.DataObject) -> None:
-    """The domain is a cut cube times a cube of many more dimensions."""
-    layers = data.draw(random_layers(dim))
-    rows, offsets = random_cut_cube(data, dim)
-    more = data.draw(st.integers(22, 30))
+def assert_unchanged_by_idle_inputs(
+    layers: list[Layer], rows: list[list[float]], offsets: list[float], more: int
+) -> None:
+    """Times a cube of ``more`` dimensions the domain has the same regions, with the cube's facets besides their own."""
+    dim = len(rows[0])
     first = layers[0]
     wide = Layer([[*row, *[0.0] * more] for row in first.weight], first.bias, first.pieces, first.groups)
     sides = np.concatenate([np.eye(more), -np.eye(more)])
@@ -220,10 +219,42 @@ def test_inputs_that_nothing_depends_on_change_nothing(dim: int, data: st.DataOb
         [*([*row, *[0.0] * more] for row in rows), *np.hstack([np.zeros((2 * more, dim)), sides]).tolist()],
         [*offsets, *[1.0] * (2 * more)],
     )
-    assert_same_regions(Case([wide, *layers[1:]], domain, layers, brute_force.polytope(rows, offsets, 1.0)))
+    rs = assert_same_regions(Case([wide, *layers[1:]], domain, layers, brute_force.polytope(rows, offsets, 1.0)))
+    narrow = al.enumerate(compiled(layers), al.Polytope(rows, offsets), workers=1)
+    facets = {tuple(region.pattern): set(region.facets) for region in narrow}
+    for region in rs:
+        own = facets[tuple(region.pattern)]
+        assert own < set(region.facets)
+        assert len(region.facets) == len(own) + 2 * more
 
 
-@random_test(40)
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@random_test(12, shrink=False)
+@given(data=st.data())
+def test_inputs_that_nothing_depends_on_change_nothing(dim: int, data: st.DataObject) -> None:
+    layers = data.draw(random_layers(dim))
+    rows, offsets = random_cut_cube(data, dim)
+    assert_unchanged_by_idle_inputs(layers, rows, offsets, data.draw(st.integers(22, 30)))
+
+
+@pytest.mark.parametrize(
+    ("weight", "bias", "cut", "offset"),
+    [
+        ([[2, 1], [-1, -1]], [-2, 0], [2, 2], 0.25),
+        ([[-1, 1], [2, 2]], [0, -1], [2, -2], 0.5),
+        ([[-2, -1, 1]], [0], [-2, 2, 1], 1.0),
+        ([[1, -1, -2], [-1, 2, 2]], [1, -1], [-2, -2, 2], 1.0),
+    ],
+)
+def test_idle_inputs_beside_two_general_facets(
+    weight: list[list[float]], bias: list[float], cut: list[float], offset: float
+) -> None:
+    dim = len(cut)
+    sides = np.concatenate([np.eye(dim), -np.eye(dim)]).tolist()
+    assert_unchanged_by_idle_inputs(relu_layers((weight, bias)), [cut, *sides], [offset, *[1.0] * (2 * dim)], 24)
+
+
+@random_test(12, shrink=False)
 @given(data=st.data())
 def test_all_inputs_of_a_cube_seen_through_two_of_their_sums(data: st.DataObject) -> None:
     """The network depends on ``A x`` only, and A takes the cube to a zonotope, a polygon whose sides are known."""

@@ -324,30 +324,81 @@ class Ledger:
                 self._refuted[row, sign].append((positive, negative))
 
     def _find_exactly(self, conditions: Conditions) -> Witness | None:
-        """Maximise the smallest (scaled) margin over the rationals."""
+        """Maximise the smallest margin of the general rows over the rationals, in the box that the axis rows leave.
+
+        The box has an interior, so a point of it at which general rows are positive can be moved inside with them.
+        """
         self.tally.by_exact_arithmetic += 1
-        entries: list[fmpz] = []
-        for row, sign in zip(conditions.rows.tolist(), conditions.signs.tolist(), strict=True):
-            numerators = self.exact.row(row)
-            size = max((abs(a) for a in numerators[:-1]), default=fmpz(1)) or fmpz(1)
-            entries += [*(a * sign for a in numerators[:-1]), -size, numerators[-1] * sign]
-        box = self.problem.trust_box if self._leaves_domain(conditions) else self.problem.box
+        axis, entry, general, _ = self.split(conditions)
+        box = self._exact_box(conditions, axis, self.rows.coordinate[entry])
+        if box is None:
+            return None
+        low, high, stated_by = box
+        rows: list[list[fmpz]] = []
+        for row, sign in zip(conditions.rows[general].tolist(), conditions.signs[general].tolist(), strict=True):
+            rows.append([a * sign for a in self.exact.row(row)])
         dimension = self.problem.dim
-        program = ExactProgram(
-            fmpz_mat(len(conditions.rows), dimension + 2, entries), [*box[0], fmpq(-1)], [*box[1], fmpq(1)]
-        )
+        sizes = [max((abs(a) for a in row[:-1]), default=fmpz(0)) or fmpz(1) for row in rows]
+        entries = [a for row, size in zip(rows, sizes, strict=True) for a in (*row[:-1], -size, row[-1])]
+        program = ExactProgram(fmpz_mat(len(rows), dimension + 2, entries), [*low, fmpq(-1)], [*high, fmpq(1)])
         goal = [*[fmpz(0)] * dimension, fmpz(1)]
         result = program.maximise(goal, enough=fmpq(0), checkpoint=self.solver.checkpoint)
         if isinstance(result, Infeasible) or result.value <= 0:
-            used = [i for i in result.multipliers if i < len(conditions.rows)]
+            used = [int(general[i]) for i in result.multipliers if i < len(rows)]
+            used += [stated_by[i - len(rows)] for i in result.multipliers if i - len(rows) in stated_by]
             self._remember(conditions.rows[used], conditions.signs[used])
             return None
-        exact = tuple(fraction(value) for value in result.point[:-1])
+        return self._exact_witness(_moved_inside(result.point[:-1], rows, low, high), conditions)
+
+    def _exact_box(
+        self, conditions: Conditions, axis: Indices, coordinate: Indices
+    ) -> tuple[list[fmpq], list[fmpq], dict[int, int]] | None:
+        """Exact bounds of every coordinate, and the condition that states lower bound 2 k or upper bound 2 k + 1."""
+        outer = self.problem.trust_box if self._leaves_domain(conditions) else self.problem.box
+        low, high = list(outer[0]), list(outer[1])
+        stated_by: dict[int, int] = {}
+        for position, k in zip(axis.tolist(), coordinate.tolist(), strict=True):
+            row = self.exact.row(int(conditions.rows[position]))
+            bound = fmpq(-row[-1], row[k])
+            if row[k] * int(conditions.signs[position]) > 0:
+                if bound >= low[k]:
+                    low[k] = bound
+                    stated_by[2 * k] = position
+            elif bound <= high[k]:
+                high[k] = bound
+                stated_by[2 * k + 1] = position
+        for k in range(self.problem.dim):
+            if low[k] >= high[k]:
+                used = [stated_by[i] for i in (2 * k, 2 * k + 1) if i in stated_by]
+                self._remember(conditions.rows[used], conditions.signs[used])
+                return None
+        return low, high, stated_by
+
+    def _exact_witness(self, point: list[fmpq], conditions: Conditions) -> Witness:
+        """A rational interior point, or the float64 point nearest to it if that is inside too."""
+        exact = tuple(fraction(value) for value in point)
         rounded = np.array([float(value) for value in exact])
         column = ExactMatrix.from_floats(np.append(rounded, 1.0))
         if self._exactly_inside(column, conditions) and self.trusted(rounded - self.centre):
             return Witness(rounded)
         return Witness(rounded, exact)
+
+
+def _moved_inside(point: list[fmpq], rows: list[list[fmpz]], low: list[fmpq], high: list[fmpq]) -> list[fmpq]:
+    """Move a point at which all rows are positive toward the middle of its box, so far that they stay positive.
+
+    A point that is inside the box already stays where it is.
+    """
+    if all(a < x < b for a, x, b in zip(low, point, high, strict=True)):
+        return point
+    middle = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+    share = fmpq(1, 2)
+    for row in rows:
+        here = sum((a * x for a, x in zip(row[:-1], point, strict=True)), fmpq(row[-1]))
+        there = sum((a * x for a, x in zip(row[:-1], middle, strict=True)), fmpq(row[-1]))
+        if there <= 0:
+            share = min(share, here / (here - there) / 2)
+    return [x + share * (m - x) for x, m in zip(point, middle, strict=True)]
 
 
 def _outward_box(low: Floats, high: Floats, centre: Floats) -> tuple[Floats, Floats]:
