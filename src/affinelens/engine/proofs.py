@@ -213,7 +213,7 @@ class Ledger:
                 return witness
         if ball is not None and self._refutes(ball.multipliers, conditions):
             return None
-        return self._find_exactly(conditions)
+        return self._find_exactly(conditions, ball)
 
     def least(self, cost: Floats, conditions: Conditions) -> Ball | None:
         """A place where ``cost @ w`` is least under the conditions, with multipliers; nothing of it is proved."""
@@ -323,7 +323,7 @@ class Ledger:
             if sign < 0 or row >= self._facets:  # nobody asks for the positive side of a facet of the parent
                 self._refuted[row, sign].append((positive, negative))
 
-    def _find_exactly(self, conditions: Conditions) -> Witness | None:
+    def _find_exactly(self, conditions: Conditions, hint: Ball | None) -> Witness | None:
         """Maximise the smallest margin of the general rows over the rationals, in the box that the axis rows leave.
 
         The box has an interior, so a point of it at which general rows are positive can be moved inside with them.
@@ -342,13 +342,26 @@ class Ledger:
         entries = [a for row, size in zip(rows, sizes, strict=True) for a in (*row[:-1], -size, row[-1])]
         program = ExactProgram(fmpz_mat(len(rows), dimension + 2, entries), [*low, fmpq(-1)], [*high, fmpq(1)])
         goal = [*[fmpz(0)] * dimension, fmpz(1)]
-        result = program.maximise(goal, enough=fmpq(0), checkpoint=self.solver.checkpoint)
+        start = self._basis_hint(hint, general, low, high)
+        result = program.maximise(goal, start=start, enough=fmpq(0), checkpoint=self.solver.checkpoint)
         if isinstance(result, Infeasible) or result.value <= 0:
             used = [int(general[i]) for i in result.multipliers if i < len(rows)]
             used += [stated_by[i - len(rows)] for i in result.multipliers if i - len(rows) in stated_by]
             self._remember(conditions.rows[used], conditions.signs[used])
             return None
         return self._exact_witness(_moved_inside(result.point[:-1], rows, low, high), conditions)
+
+    def _basis_hint(self, hint: Ball | None, general: Indices, low: list[fmpq], high: list[fmpq]) -> list[int] | None:
+        """The basis that a floating-point solution stands for: rows with multipliers, and coordinates at a bound."""
+        if hint is None:
+            return None
+        rows = np.flatnonzero(hint.multipliers[general] > _NEGLIGIBLE_MULTIPLIER).tolist()
+        place = self.centre + (hint.point if hint.roomiest is None else hint.roomiest)
+        sides = np.array([[float(fraction(bound)) for bound in bounds] for bounds in (low, high)])
+        gaps = np.abs(sides - place) / (sides[1] - sides[0])
+        nearest_first = np.argsort(gaps.min(axis=0))
+        held = nearest_first[: max(len(place) + 1 - len(rows), 0)]
+        return [*rows, *(len(general) + 2 * k + int(gaps[1, k] < gaps[0, k]) for k in held.tolist())]
 
     def _exact_box(
         self, conditions: Conditions, axis: Indices, coordinate: Indices

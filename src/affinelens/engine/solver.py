@@ -125,7 +125,7 @@ class Solver:
         for _ in range(_NEWTON_STEPS):
             slope = -float(np.abs(ball.multipliers @ normals).sum())
             following = min((ball.radius - slope * shrink) / (1.0 - slope), half)
-            if abs(following - shrink) <= _NEWTON_ACCURACY * half:
+            if abs(following - shrink) <= _NEWTON_ACCURACY * following:
                 break
             shrink = following
             ball = self.largest_ball(normals, offsets, low + shrink, high - shrink, scale)
