@@ -210,6 +210,10 @@ class Rays:
         rows = self._ledger.rows
         weights = np.zeros(len(rows))
         weights[rows.general] = self._ledger.refutation[rows.general]
+        sides = np.zeros(len(rows))
+        sides[conditions.rows] = conditions.signs
+        if np.any((weights != 0) & (weights * sides <= 0)):
+            return np.zeros(len(conditions.rows), dtype=bool)  # not a sum of rows that are positive in this cell
         size = np.abs(weights[rows.general])
         normal = weights[rows.general] @ rows.normals
         offset = weights @ rows.offsets
