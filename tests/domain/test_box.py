@@ -92,3 +92,9 @@ def test_json_round_trip_keeps_every_bit(box: al.Box) -> None:
 def test_unknown_kinds_of_domain_are_refused() -> None:
     with pytest.raises(AffineLensError, match="ball"):
         domain_from_json({"kind": "ball"})
+
+
+@pytest.mark.parametrize("upper", [2**53 + 1, Fraction(1, 3)])
+def test_bounds_are_never_rounded_silently(upper: object) -> None:
+    with pytest.raises(AffineLensError, match="float64 cannot represent"):
+        al.Box([0], [upper])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.domain.frame import LARGEST_BOUND, Domain, Frame
+from affinelens.domain.frame import LARGEST_BOUND, Domain, Frame, float_array
 from affinelens.errors import AffineLensError
 
 Floats = NDArray[np.float64]
@@ -100,10 +100,7 @@ class Box(Domain):
 
 
 def _bounds(values: ArrayLike, which: str) -> Floats:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise AffineLensError(f"the box's {which} bounds must be numbers, but got {values!r}") from error
+    array = float_array(values, f"the box's {which} bounds")
     if array.ndim > 1:
         raise AffineLensError(f"the box's {which} bounds must be a number or a list, but have shape {array.shape}")
     return array

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.errors import AffineLensError
 
 Floats = NDArray[np.float64]
 # Sums of coordinates up to this size stay far from overflow.
@@ -96,3 +97,17 @@ class Domain(ABC):
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """A description from which :func:`affinelens.domain.domain_from_json` rebuilds the domain."""
+
+
+def float_array(values: ArrayLike, name: str) -> Floats:
+    """Numbers as float64, refused where that would change them: a domain is exactly what was asked for."""
+    try:
+        given = np.asarray(values)
+        array = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise AffineLensError(f"{name} must be numbers, but got {values!r:.80}") from error
+    if given.dtype.kind in "iuO" and any(
+        a != b for a, b in zip(given.ravel().tolist(), array.ravel().tolist(), strict=True)
+    ):
+        raise AffineLensError(f"{name} hold numbers that float64 cannot represent; round them first")
+    return array

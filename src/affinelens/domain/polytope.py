@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible, Optimum
 from affinelens.arithmetic.rational import fraction, stack_rows
-from affinelens.domain.frame import LARGEST_BOUND, Domain, Frame
+from affinelens.domain.frame import LARGEST_BOUND, Domain, Frame, float_array
 from affinelens.errors import AffineLensError
 
 Floats = NDArray[np.float64]
@@ -68,10 +68,7 @@ class Polytope(Domain):
 
 
 def _numbers(values: ArrayLike, name: str) -> Floats:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise AffineLensError(f"the polytope's {name} must be an array of numbers") from error
+    array = float_array(values, f"the entries of the polytope's {name}")
     if not np.isfinite(array).all():
         raise AffineLensError(f"the polytope's {name} contains NaN or infinity; every entry must be a finite number")
     return array
