@@ -22,7 +22,7 @@ from benchmarks.networks import Layers, kaiming_uniform
 LOW_DIMENSION = [((3, 16, 16, 2), 0), ((3, 16, 16, 2), 1), ((2, 32, 32, 32, 1), 0), ((4, 12, 12, 2), 0)]
 WITH_PEER = LOW_DIMENSION[:2]
 HIGH_DIMENSION = (784, 32, 32, 10)
-RADIUS = 0.009
+RADIUS = 0.0085
 
 
 def main() -> None:
