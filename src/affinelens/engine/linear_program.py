@@ -107,13 +107,12 @@ class _Walk:
             next(children)
         return children
 
-    def _take(self, parent: _Open) -> tuple[Place, Cell] | None:
+    def _take(self, parent: _Open) -> None:
         """Take a parent's next child and go into it; close the parent if there is none."""
         found = self._next_child(parent)
         if found is not None:
             self._count(found[1])
             self._enter(*found)
-        return found
 
     def _next_child(self, parent: _Open) -> tuple[Place, Cell] | None:
         child = next(parent.children, None)

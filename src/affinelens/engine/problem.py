@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Signs = NDArray[np.int8]
 Pattern = NDArray[np.integer[Any]]
+# From this dimension on, most rows are bounds of single coordinates, and keeping those apart pays.
 _BOX_MODE_FROM = 24
 
 
@@ -158,7 +159,7 @@ class Problem:
 
     def _by_stage(self, hyperplanes: Indices, stages: int) -> list[tuple[int, Indices]]:
         found = []
-        for stage in range(stages if stages <= len(self.network.stages) else len(self.network.stages)):
+        for stage in range(stages):
             first = self.domain_count + self.network.break_offsets[stage]
             last = self.domain_count + self.network.break_offsets[stage + 1]
             inner = hyperplanes[(hyperplanes >= first) & (hyperplanes < last)] - first

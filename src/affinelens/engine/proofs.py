@@ -217,7 +217,6 @@ class Ledger:
 
     def least(self, cost: Floats, conditions: Conditions) -> Ball | None:
         """A place where ``cost @ w`` is least under the conditions, with multipliers; nothing of it is proved."""
-        low, high = self.box
         if self.problem.box_mode:
             parts = self._bounds_and_rows(conditions)
             if parts is None:
@@ -225,7 +224,7 @@ class Ledger:
             ball = self.solver.minimise(cost, parts.normals, parts.offsets, parts.low, parts.high, self.scale)
             return None if ball is None else parts.complete(ball, cost)
         normals, offsets = self._signed(conditions)
-        return self.solver.minimise(cost, normals, offsets, low, high, self.scale)
+        return self.solver.minimise(cost, normals, offsets, *self.box, self.scale)
 
     def _largest_ball(self, conditions: Conditions, central: bool) -> Ball | None:
         if self.problem.box_mode:

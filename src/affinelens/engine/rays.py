@@ -40,7 +40,7 @@ class Rays:
             return hit, idle
         start = witness.point - self._ledger.centre
         if not self._ledger.problem.box_mode:
-            hit |= self._hit_along(start, conditions, self._directions)
+            hit |= self._hit_along(start, conditions, self._directions, self._slopes)
         else:
             idle |= self._idle_bounds(conditions, self._general_rows(conditions))
             hit |= self._hit_in_high_dimension(start, witness.roomiest, conditions, asked & ~idle)
@@ -57,7 +57,8 @@ class Rays:
         hit |= self._met_in_corners(conditions, asked & ~hit)
         for sliding in (False, True):
             against = self._against(np.flatnonzero(asked & ~hit), conditions)
-            hit |= self._hit_along(start, conditions, self._slid(against) if sliding else against)
+            directions = self._slid(against) if sliding else against
+            hit |= self._hit_along(start, conditions, directions, self._ledger.rows.slopes(directions))
         return hit
 
     @cached_property
@@ -88,13 +89,11 @@ class Rays:
         inverse = self._general_inverse
         return directions - (directions @ inverse) @ self._ledger.rows.normals
 
-    def _hit_along(self, start: Floats, conditions: Conditions, directions: Floats) -> Bools:
-        """Conditions met first by rays in the given directions."""
+    def _hit_along(self, start: Floats, conditions: Conditions, directions: Floats, row_slopes: Floats) -> Bools:
+        """Conditions met first by rays in the given directions, along which the ledger's rows have the given slopes."""
         hit = np.zeros(len(conditions.rows), dtype=bool)
         margins = self._ledger.values(start[None], conditions)[0][0]
-        known = directions is self.__dict__.get("_directions")
-        all_slopes = self._slopes if known else self._ledger.rows.slopes(directions)
-        slopes = all_slopes[:, conditions.rows] * conditions.signs
+        slopes = row_slopes[:, conditions.rows] * conditions.signs
         with np.errstate(divide="ignore", invalid="ignore"):
             times = np.where(slopes < 0, margins / -slopes, np.inf)
         each = np.arange(len(times))
