@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from affinelens.domain import Frame
-from affinelens.engine import linear_program
-from affinelens.engine.outcome import Certificate, Limits, Outcome, Progress, ProgressFunction, Status
+from affinelens.engine import linear_program, vertex
+from affinelens.engine.outcome import Certificate, Columns, Limits, Outcome, Progress, ProgressFunction, Sink, Status
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
 
-__all__ = ["ENGINES", "Certificate", "Limits", "Outcome", "Progress", "ProgressFunction", "Status", "choose", "run"]
+__all__ = [
+    "ENGINES", "Certificate", "Columns", "Limits", "Outcome", "Progress", "ProgressFunction", "Sink", "Status", "choose",
+    "run",
+]  # fmt: skip
 
-ENGINES = ("auto", linear_program.NAME)
+ENGINES = ("auto", vertex.NAME, linear_program.NAME)
 
 
-def choose(engine: str) -> str:
+def choose(engine: str, network: Network | None = None, frame: Frame | None = None) -> str:
     """The engine that a request stands for."""
     if engine not in ENGINES:
         raise AffineLensError(f"there is no engine {engine!r}; choose one of {', '.join(ENGINES)}")
-    return linear_program.NAME
+    return vertex.NAME if engine == "auto" else engine
 
 
 def run(
@@ -27,8 +32,17 @@ def run(
     *,
     engine: str = "auto",
     keep: bool = True,
+    facets: bool = True,
+    vertices: bool = False,
     progress: ProgressFunction | None = None,
+    sink: Sink | None = None,
 ) -> Outcome:
     """Walk all regions; with ``keep`` off, only count them."""
-    choose(engine)
-    return linear_program.run(network, frame, limits, keep=keep, progress=progress)
+    if choose(engine, network, frame) == vertex.NAME:
+        return vertex.run(
+            network, frame, limits, facets=facets, vertices=vertices, keep=keep, progress=progress, sink=sink
+        )
+    outcome = linear_program.run(network, frame, limits, keep=keep, progress=progress)
+    if sink is None:
+        return outcome
+    return replace(outcome, chunks=(sink(outcome.table),))

@@ -18,7 +18,7 @@ import numpy as np
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.domain import Frame
-from affinelens.engine.outcome import Certificate, Limits, Outcome, Progress, ProgressFunction, Status
+from affinelens.engine.outcome import Certificate, Columns, Limits, Outcome, Progress, ProgressFunction, Status
 from affinelens.engine.problem import Cell, Problem
 from affinelens.engine.proofs import Conditions, Ledger, Tally
 from affinelens.engine.search import sub_cells
@@ -197,9 +197,6 @@ class _Walk:
         status = self._status or Status.COMPLETE
         self._regions.sort(key=lambda item: item[0])
         cells = [cell for _, cell in self._regions]
-        network = self._problem.network
-        sizes = [len(cell.facets) for cell in cells]
-        empty = np.zeros(0, dtype=np.int64)
         tally = self._tally
         decided = tally.by_rounding_bound + tally.by_reuse + tally.by_exact_arithmetic
         programs = self._solver.solved + tally.programs
@@ -217,6 +214,14 @@ class _Walk:
             certificate,
             tuple(self._counts),
             time.monotonic() - self._started,
+            self._columns(cells),
+        )
+
+    def _columns(self, cells: list[Cell]) -> Columns:
+        network = self._problem.network
+        sizes = [len(cell.facets) for cell in cells]
+        empty = np.zeros(0, dtype=np.int64)
+        return Columns(
             np.array([cell.pattern for cell in cells])
             .astype(network.pattern_type)
             .reshape(len(cells), network.choice_offsets[-1]),

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from affinelens.domain import Domain, domain_from_json
-from affinelens.engine import Certificate, Outcome, Status
+from affinelens.engine import Certificate, Columns, Outcome, Status
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
 from affinelens.network.serial import network_from_data, network_to_data
@@ -166,7 +166,7 @@ def _read(folder: Path) -> RegionSet:
         certificate=_read_certificate(manifest["certificate"]),
         layer_counts=tuple(_whole(count) for count in manifest["layer_counts"]),
         seconds=float(manifest["seconds"]),
-        **columns,
+        columns=Columns(**columns),
     )
     _require_consistent(outcome, network, _whole(manifest["regions"]))
     return RegionSet(network, domain, outcome, dict(manifest["options"]))

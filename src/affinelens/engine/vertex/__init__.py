@@ -1,0 +1,29 @@
+"""The vertex engine: regions as vertices and the hyperplanes they lie on, walked depth first in compiled kernels."""
+
+from __future__ import annotations
+
+from affinelens.domain import Frame
+from affinelens.engine.outcome import Limits, Outcome, ProgressFunction, Sink
+from affinelens.network import Network
+
+NAME = "vertex"
+
+
+def run(
+    network: Network,
+    frame: Frame,
+    limits: Limits,
+    *,
+    facets: bool = True,
+    vertices: bool = False,
+    keep: bool = True,
+    progress: ProgressFunction | None = None,
+    sink: Sink | None = None,
+) -> Outcome:
+    """Enumerate every region; with ``keep`` off, only count."""
+    from affinelens.engine.vertex.driver import Walk
+
+    return Walk(
+        network, frame, limits, name=NAME, facets=facets and keep, vertices=vertices and keep, keep=keep,
+        progress=progress, sink=sink,
+    ).run()  # fmt: skip

@@ -1,0 +1,303 @@
+"""Running a walk: slices of kernel work in threads, limits, progress, and results in one order however many work.
+
+Each worker walks its own part of the tree. When one has nothing to do, a busy one gives away the last child of its
+topmost open frame: the part of its work that it would have come to last. So the parts form a list in the order of the
+tree, in which a part that was given away stands right behind the part it was taken from, and the regions of all parts
+in that order are the same for any number of workers.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from affinelens.domain import Frame
+from affinelens.engine.outcome import (
+    Certificate, Columns, Limits, Outcome, Progress, ProgressFunction, Sink, Status,
+)  # fmt: skip
+from affinelens.engine.vertex.cells import walk
+from affinelens.engine.vertex.exact import Arbiter
+from affinelens.engine.vertex.program import Compiled, compile_program
+from affinelens.engine.vertex.state import (
+    ARENA_TOP, ARENA_USED, BY_INTEGERS, DECIDED, DEPTH, EMITTED, END, FACETS_EMITTED, FINISHED, FULL, GROW_ARENA,
+    IDS_TOP, IDS_USED, KIND, NEXT, NO_POINT, OLD_PLACE, OLD_SIDE, OPEN, ORDINARY, PAUSED, PHASE, PLACE, ROOM, SIDE, SLOT,
+    UNDECIDED, VERTICES_EMITTED, State, new_state,
+)  # fmt: skip
+from affinelens.network import Network
+
+# Work between two looks at limits and at idle workers: about 20 ms.
+_SLICE = 2_000_000
+_CHUNK_BYTES = 16 * 2**20
+_MOST_CHUNK_ROWS = 1 << 16
+_REPORT_EVERY = 0.1
+
+
+@dataclass(eq=False)
+class _Part:
+    """A part of the tree: its walk, and what was found in it, in order."""
+
+    state: State
+    arbiter: Arbiter
+    chunks: list[Any] = field(default_factory=list)
+    exact_points: dict[int, tuple[Fraction, ...]] = field(default_factory=dict)
+    emitted: int = 0
+
+    def last_child_of_topmost(self) -> State | None:
+        """Take away what this part would come to last, or None if it has one thing left to do."""
+        frame, depth = self.state.stack.frame, int(self.state.control[DEPTH])
+        for f in range(depth - 1):
+            if frame[f, NEXT] < frame[f, END]:
+                taken = _single_child(self.state, f, int(frame[f, END]) - 1)
+                frame[f, END] -= 1
+                return taken
+        return None
+
+
+def _single_child(state: State, f: int, child: int) -> State:
+    """A copy of the walk that has only one child of frame f left to do; some frame is above f."""
+    copy = state.copied()
+    frame, slot = copy.stack.frame, copy.stack.slot
+    for g in range(int(copy.control[DEPTH]) - 1, f, -1):
+        if frame[g, SLOT] >= 0:
+            slot[frame[g, SLOT], PLACE] = frame[g, OLD_PLACE]
+            slot[frame[g, SLOT], SIDE] = frame[g, OLD_SIDE]
+    copy.control[[DEPTH, ARENA_USED, IDS_USED]] = f + 1, frame[f + 1, ARENA_TOP], frame[f + 1, IDS_TOP]
+    frame[:f, NEXT] = frame[:f, END]
+    frame[f, NEXT], frame[f, END] = child, child + 1
+    return copy
+
+
+class Walk:
+    """One enumeration or count."""
+
+    def __init__(
+        self,
+        network: Network,
+        frame: Frame,
+        limits: Limits,
+        *,
+        name: str,
+        facets: bool,
+        vertices: bool,
+        keep: bool,
+        progress: ProgressFunction | None,
+        sink: Sink | None,
+    ) -> None:
+        self._started = time.monotonic()
+        self._name = name
+        self._compiled = compile_program(network, frame)
+        self._limits = limits
+        self._facets = facets
+        self._vertices = vertices
+        self._keep = keep
+        self._progress = progress
+        self._sink = sink
+        choices = network.choice_offsets[-1]
+        width = choices + 8 * frame.dim + (64 * frame.dim if facets else 0) + (24 * 2**frame.dim if vertices else 0)
+        self._chunk = max(256, min(_MOST_CHUNK_ROWS, _CHUNK_BYTES // width))
+        first = _Part(self._new_state(), Arbiter(self._compiled))
+        self._parts = [first]
+        self._queue = deque([first])
+        self._lock = threading.Condition()
+        self._idle = 0
+        self._stop = False
+        self._error: BaseException | None = None
+        self._reserved = 0
+        self._found = 0
+        self._counts = np.zeros(max(len(network.stages), 1), dtype=np.int64)
+        self._decided = np.zeros(3, dtype=np.int64)
+
+    def _new_state(self) -> State:
+        return new_state(
+            self._compiled, self._chunk if self._keep else 1, facets=self._facets, vertices=self._vertices,
+            count_only=not self._keep,
+        )  # fmt: skip
+
+    def run(self) -> Outcome:
+        """Walk until everything is found or a limit or Ctrl-C stops it."""
+        status = Status.COMPLETE
+        threads = [threading.Thread(target=self._work, daemon=True) for _ in range(self._limits.workers)]
+        for thread in threads:
+            thread.start()
+        try:
+            status = self._watch()
+        except KeyboardInterrupt:
+            status = Status.CANCELLED
+        finally:
+            with self._lock:
+                self._stop = True
+                self._lock.notify_all()
+            for thread in threads:
+                thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._outcome(status)
+
+    def _watch(self) -> Status:
+        """Wait for the workers, look at the clock and report."""
+        reported = self._started
+        while True:
+            with self._lock:
+                if self._is_finished():
+                    return Status.COMPLETE
+                if self._stop:
+                    return Status.REGION_LIMIT
+                self._lock.wait(_REPORT_EVERY / 2)
+            now = time.monotonic()
+            if self._limits.time_limit is not None and now - self._started >= self._limits.time_limit:
+                return Status.COMPLETE if self._is_finished() else Status.TIME_LIMIT
+            if self._progress is not None and now - reported >= _REPORT_EVERY:
+                reported = now
+                self._progress(Progress(self._found, tuple(self._counts.tolist()), now - self._started))
+
+    def _is_finished(self) -> bool:
+        return not self._stop and self._idle == self._limits.workers and not self._queue
+
+    def _work(self) -> None:
+        try:
+            while True:
+                with self._lock:
+                    self._idle += 1
+                    if self._idle == self._limits.workers and not self._queue:
+                        self._lock.notify_all()
+                    while not self._queue and not self._stop:
+                        if self._idle == self._limits.workers:
+                            return
+                        self._lock.wait()
+                    if self._stop:
+                        return
+                    self._idle -= 1
+                    part = self._queue.popleft()
+                self._walk(part)
+        except BaseException as error:
+            with self._lock:
+                self._error = error
+                self._stop = True
+                self._lock.notify_all()
+
+    def _walk(self, part: _Part) -> None:
+        """Walk one part, giving some of it away when others have nothing to do."""
+        while not self._stop:
+            room = self._reserve(part)
+            state = part.state
+            status = walk(
+                self._compiled.program, state.control, state.arena, state.stack, state.rows, state.functions,
+                state.results, state.requests, _SLICE,
+            )  # fmt: skip
+            self._note(part, room)
+            if status == FINISHED:
+                self._flush(part)
+                return
+            if status == FULL:
+                if room > 0:
+                    self._flush(part)
+                elif self._found == self._limits.max_regions:
+                    self._stop_here()
+                else:  # another worker holds the rest of max_regions, and may give some back
+                    time.sleep(1e-3)
+            elif status == UNDECIDED:
+                part.arbiter.answer(state)
+            elif status == NO_POINT:
+                index = int(state.control[EMITTED]) - 1
+                exact = part.arbiter.interior_point(state, index)
+                if exact is not None:
+                    part.exact_points[index] = exact
+            elif status >= GROW_ARENA:
+                part.state = state.grown(status)
+            if self._idle and not self._queue:
+                self._give_away(part)
+
+    def _reserve(self, part: _Part) -> int:
+        """Set how many regions the next slice may find, so that ``max_regions`` is met exactly."""
+        control = part.state.control
+        if not self._keep:
+            control[ROOM] = 1 << 60
+            return 1
+        if control[EMITTED] == self._chunk:
+            self._flush(part)
+        room = self._chunk - int(control[EMITTED])
+        if self._limits.max_regions is not None:
+            with self._lock:
+                room = min(room, self._limits.max_regions - self._reserved)
+                self._reserved += room
+        control[ROOM] = control[EMITTED] + room
+        return room
+
+    def _note(self, part: _Part, room: int) -> None:
+        control, counts = part.state.control, part.state.results.counts
+        emitted = int(control[EMITTED])
+        with self._lock:
+            new = emitted - part.emitted
+            part.emitted = emitted
+            self._found += new
+            if self._limits.max_regions is not None and self._keep:
+                self._reserved -= room - new
+            self._counts += counts
+            self._decided += [control[DECIDED], control[BY_INTEGERS], part.arbiter.decided]
+        counts[:] = 0
+        control[[DECIDED, BY_INTEGERS]] = 0
+        part.arbiter.decided = 0
+
+    def _stop_here(self) -> None:
+        with self._lock:
+            self._stop = True
+            self._lock.notify_all()
+
+    def _give_away(self, part: _Part) -> None:
+        taken = part.last_child_of_topmost()
+        if taken is None:
+            return
+        new = _Part(taken, Arbiter(self._compiled))
+        with self._lock:
+            self._parts.insert(self._parts.index(part) + 1, new)
+            self._queue.append(new)
+            self._lock.notify()
+
+    def _flush(self, part: _Part) -> None:
+        """Move what a part has found out of its walk."""
+        control, results = part.state.control, part.state.results
+        n = int(control[EMITTED])
+        if not n or not self._keep:
+            return
+        ends = np.concatenate([np.zeros((1, 2), dtype=np.int64), results.ends[:n]])
+        facets = results.facets[: control[FACETS_EMITTED]]
+        scale = self._compiled.scale
+        columns = Columns(
+            results.patterns[:n].copy(),
+            results.points[:n] * scale,
+            facets[:, 0].copy(),
+            facets[:, 1].astype(np.int8),
+            ends[:, 0],
+            {i: tuple(v * Fraction(s) for v, s in zip(p, scale, strict=True)) for i, p in part.exact_points.items()},
+            results.vertices[: control[VERTICES_EMITTED]] * scale if self._vertices else None,
+            ends[:, 1].copy() if self._vertices else None,
+        )
+        part.chunks.append(columns if self._sink is None else self._sink(columns))
+        part.exact_points = {}
+        part.emitted = 0
+        control[[EMITTED, FACETS_EMITTED, VERTICES_EMITTED]] = 0
+
+    def _outcome(self, status: Status) -> Outcome:
+        for part in self._parts:
+            self._flush(part)
+        chunks = [chunk for part in self._parts for chunk in part.chunks]
+        decided, by_integers, by_rationals = (int(n) for n in self._decided)
+        certificate = Certificate(
+            decided, decided - by_integers - by_rationals, 0, by_integers + by_rationals, 0, status is Status.COMPLETE
+        )
+        network = self._compiled.network
+        counts = self._counts.tolist()
+        if not network.stages:
+            counts = [self._found]
+        empty = Columns.empty(network.choice_offsets[-1], self._compiled.program.dim, network.pattern_type)
+        columns = Columns.joined(chunks) if chunks and self._sink is None else empty
+        return Outcome(
+            self._name, status, certificate, tuple(counts), time.monotonic() - self._started, columns,
+            tuple(chunks) if self._sink is not None else (),
+        )  # fmt: skip

@@ -1,0 +1,169 @@
+"""Decisions in rational arithmetic: the sign of a hyperplane's function at a vertex, from the model's own parameters.
+
+A vertex is where the hyperplanes meet that it is known to lie on. Those, and the one to be decided, belong to stages
+on the way to the current cell, whose pattern is known; so all of them are exact affine functions of the domain's
+coordinates.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpz, fmpz_mat
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import ExactMatrix
+from affinelens.engine.vertex.program import Compiled
+from affinelens.network import MaxGroups
+from affinelens.engine.vertex.state import ANSWER, BREAK, KNOWN, PLACE, POINT_COUNT, POINT_IDS, REQUESTS, ROW_PLACE, SIDE, VERTEX, State
+
+Floats = NDArray[np.float64]
+_FORMS_KEPT = 4096
+_VERTICES_KEPT = 100_000
+
+
+class Arbiter:
+    """Answers the requests of one walk."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self._compiled = compiled
+        self._network = compiled.network
+        self._offsets = list(compiled.network.break_offsets)
+        self._rows = compiled.program.domain_rows
+        self._cube = self._rows + self._offsets[-1]
+        self._hyperplanes: OrderedDict[bytes, fmpz_mat] = OrderedDict()
+        self._sources: OrderedDict[bytes, list[ExactMatrix]] = OrderedDict()
+        self._vertices: list[list[fmpz]] = []
+        self._forgotten = 0
+        self.decided = 0
+
+    def answer(self, state: State) -> None:
+        """Fill in the answers to a state's requests, and make the vertices concerned as accurate as they can be."""
+        count = int(state.control[REQUESTS])
+        for i in range(count):
+            vertex, place = int(state.requests[i, VERTEX]), int(state.requests[i, ROW_PLACE])
+            point = self._vertex(state, vertex)
+            row = self._row(state, place)
+            value = sum((a * b for a, b in zip(row, point, strict=True)), fmpz(0))
+            state.requests[i, ANSWER] = (value > 0) - (value < 0)
+        self.decided += count
+
+    def interior_point(self, state: State, index: int) -> tuple[Fraction, ...] | None:
+        """Put a point inside the region just found; if float64 has none, return a rational one."""
+        start, count = int(state.control[POINT_IDS]), int(state.control[POINT_COUNT])
+        corners = [self._vertex(state, int(v)) for v in state.arena.ids[start : start + count]]
+        d = len(corners[0]) - 1
+        mean = [sum((Fraction(int(c[k]), int(c[d])) for c in corners), Fraction(0)) / count for k in range(d)]
+        state.results.points[index] = [float(value) for value in mean]
+        rounded = [Fraction(v) for v in state.results.points[index].tolist()]
+        tight = np.bitwise_or.reduce(state.arena.tight[state.arena.ids[start : start + count]], axis=0)
+        for slot in _bits(tight):
+            row = self._row(state, int(state.stack.slot[slot, PLACE]))
+            value = sum((int(a) * b for a, b in zip(row, [*rounded, Fraction(1)], strict=True)), Fraction(0))
+            if value * int(state.stack.slot[slot, SIDE]) <= 0:
+                return tuple(mean)
+        return None
+
+    def _vertex(self, state: State, vertex: int) -> list[fmpz]:
+        """Homogeneous coordinates, the last one positive."""
+        d = self._compiled.program.dim
+        known = int(state.arena.whole[vertex, d + KNOWN]) - 1 - self._forgotten
+        if known >= 0:
+            return self._vertices[known]
+        rows = [self._row(state, int(state.stack.slot[slot, PLACE])) for slot in _bits(state.arena.tight[vertex])]
+        point = _meet(rows)
+        if len(self._vertices) >= _VERTICES_KEPT:
+            self._forgotten += len(self._vertices)
+            self._vertices = []
+        self._vertices.append(point)
+        state.arena.whole[vertex, d + KNOWN] = self._forgotten + len(self._vertices)
+        below = int(point[-1])
+        values = [int(n) / below for n in point[:-1]]
+        state.arena.x[vertex, :d] = values
+        exact = all(Fraction(v) == Fraction(int(n), below) for v, n in zip(values, point[:-1], strict=True))
+        state.arena.x[vertex, d] = 0.0 if exact else 2.0**-52
+        return point
+
+    def _row(self, state: State, place: int) -> list[fmpz]:
+        """A hyperplane's function as integers (any positive multiple of it)."""
+        if place < self._rows:
+            return self._compiled.rows.row(place)
+        if place >= self._cube:
+            return [fmpz(int(a)) for a in state.rows.row[place, : self._compiled.program.dim + 1]]
+        number = int(state.rows.whole[place, self._compiled.program.dim + BREAK])
+        stage = int(np.searchsorted(self._offsets, number, side="right")) - 1
+        table = self._table(state, stage)
+        inner = number - self._offsets[stage]
+        return [table[inner, j] for j in range(table.ncols())]
+
+    def _table(self, state: State, stage: int) -> fmpz_mat:
+        """All hyperplanes of a stage on the current path."""
+        key = self._key(state, stage)
+        found = self._hyperplanes.get(key)
+        if found is None:
+            form = self._network.stages[stage].linear.propagate_exact(self._path(state, stage), self._one)
+            found = self._network.stages[stage].activation.breaks.exact(form).numerators
+            _remember(self._hyperplanes, key, found)
+        return found
+
+    @property
+    def _one(self) -> ExactMatrix:
+        return ExactMatrix.from_floats(np.append(np.zeros(self._compiled.program.dim), 1.0)[None, :])
+
+    def _path(self, state: State, stage: int) -> list[ExactMatrix]:
+        """The chart and the outputs of the stages before this one."""
+        if stage == 0:
+            return [self._compiled.chart]
+        key = self._key(state, stage)
+        found = self._sources.get(key)
+        if found is None:
+            before = self._path(state, stage - 1)
+            linear, activation = self._network.stages[stage - 1].linear, self._network.stages[stage - 1].activation
+            form = linear.propagate_exact(before, self._one)
+            found = [*before, activation.select_exact(form, self._pattern(state, stage - 1))]
+            _remember(self._sources, key, found)
+        return found
+
+    def _key(self, state: State, stage: int) -> bytes:
+        network, rows = self._network, state.rows
+        positive = rows.sign[: network.break_offsets[stage]] > 0
+        return stage.to_bytes(4) + positive.tobytes() + rows.winner[: network.choice_offsets[stage]].tobytes()
+
+    def _pattern(self, state: State, stage: int) -> NDArray[np.integer[Any]]:
+        network, activation = self._network, self._network.stages[stage].activation
+        if isinstance(activation, MaxGroups):
+            return state.rows.winner[network.choice_offsets[stage] : network.choice_offsets[stage + 1]]
+        signs = state.rows.sign[network.break_offsets[stage] : network.break_offsets[stage + 1]]
+        return activation.pattern_from_signs(signs)
+
+
+def _remember(store: OrderedDict[bytes, Any], key: bytes, value: Any) -> None:
+    store[key] = value
+    if len(store) > _FORMS_KEPT:
+        store.popitem(last=False)
+
+
+def _bits(words: NDArray[np.uint64]) -> list[int]:
+    return [64 * w + i for w, word in enumerate(words.tolist()) for i in range(64) if word >> i & 1]
+
+
+def _meet(rows: list[list[fmpz]]) -> list[fmpz]:
+    """The point where hyperplanes meet: the one direction that all rows map to zero."""
+    width = len(rows[0])
+    reduced, denominator, rank = fmpz_mat(len(rows), width, [n for row in rows for n in row]).rref()
+    assert rank == width - 1, "a vertex lies on too few independent hyperplanes"
+    pivots = [next(j for j in range(width) if reduced[i, j]) for i in range(rank)]
+    free = next(j for j in range(width) if j not in pivots)
+    point = [fmpz(0)] * width
+    point[free] = denominator
+    for i, pivot in enumerate(pivots):
+        point[pivot] = -reduced[i, free]
+    content = fmpz(0)
+    for n in point:
+        content = content.gcd(n)
+    if point[-1] < 0:
+        content = -content
+    return [n // content for n in point]

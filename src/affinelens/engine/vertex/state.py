@@ -1,0 +1,335 @@
+"""The state of one walk: a stack of frames, an arena of vertices, the functions on the path, and what was found.
+
+All of it is plain arrays, so that a walk can be stopped at any moment, resumed, copied and grown. A frame is a cell
+that is being cut; its vertices are numbers into the arena, listed in ``ids``. Arena and ids grow on the way down and
+shrink on the way back up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import gcd
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.engine.vertex.program import BREAK_OFFSET, BREAKS, CHOICE_OFFSET, PADDED, QUANTUM, ROW_OFFSET
+from affinelens.engine.vertex.program import UNIT_OFFSET, Compiled, Program
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+# Columns of Stack.frame; the levels of the stages' sums follow.
+(STAGE, PHASE, UNIT, NEXT, END, IDS, COUNT, FRESH, FRESH_COUNT, SPLIT, BELOW, ABOVE, ARENA_TOP, IDS_TOP, SLOT, OLD_PLACE,
+ OLD_SIDE, KIND, GROUP, WINNER, LEVEL) = range(21)  # fmt: skip
+# Phases of a frame.
+OPEN, BRANCHING, STARTED, ENTERED, SPLIT_BY_GROUP = range(5)
+# Kinds of a frame: an ordinary cell; one that keeps only the part where a group's candidate wins; the domain in the
+# making, which keeps only the positive side of each of its rows.
+ORDINARY, CLIPPED, DOMAIN = range(3)
+# Columns of Rows.row after the coefficients and the constant.
+BASE, SIZE, ERROR, CONSTANT_ERROR = range(1, 5)
+ROW_EXTRA = 5
+# Columns of Rows.whole after the coefficients and the constant.
+IS_WHOLE, BREAK = range(1, 3)
+WHOLE_EXTRA = 3
+# Columns of Arena.whole after the coordinates and the common denominator.
+KNOWN = 1
+# Rows of Functions.hyperplane and Functions.unit.
+H_ERROR, H_CONSTANT_ERROR, H_SIZE, H_BASE = range(4)
+# Columns of Stack.slot.
+PLACE, SIDE = range(2)
+# Columns of Requests.
+VERTEX, ROW_PLACE, BIT, ANSWER = range(4)
+# Control: the walk's own counters.
+(DEPTH, ARENA_USED, IDS_USED, REQUESTS, DECIDED, BY_INTEGERS, REFRESHED, EMITTED, FACETS_EMITTED, VERTICES_EMITTED, WORK,
+ POINT_IDS, POINT_COUNT, FACET_COLUMN, VERTEX_COLUMN, COUNT_ONLY, ROOM) = range(17)  # fmt: skip
+# How a kernel call ended.
+(FINISHED, PAUSED, FULL, UNDECIDED, NO_POINT, GROW_ARENA, GROW_IDS, GROW_FRAMES, GROW_LEVELS, GROW_SLOTS,
+ GROW_REQUESTS) = range(11)  # fmt: skip
+
+
+class Arena(NamedTuple):
+    """Vertices: coordinates and how far they may be off; the slots of the hyperplanes they lie on; on which side of
+    the stage's cutting hyperplanes they lie (bits above, then bits below); exact integer coordinates, if known."""
+
+    x: Floats
+    tight: Words
+    signs: Words
+    whole: Indices
+    ids: NDArray[np.uint32]
+    # scratch, for computing a vertex again
+    normal: Floats
+    inverse: Floats
+    point: Floats
+    residual: Floats
+    places: Indices
+
+
+class Stack(NamedTuple):
+    """Frames: their numbers, hyperplanes that cut their cell and slots its vertices use, error sums of later stages;
+    and for each slot the hyperplane it stands for and the side on which the current cell lies."""
+
+    frame: Indices
+    cutting: Words
+    used: Words
+    spread: Floats
+    slot: Indices
+
+
+class Rows(NamedTuple):
+    """Hyperplanes by place: the domain's, then for each stage those that cut the cell on which it was opened, then the
+    sides of the unit cube. Also what is known of all breaks on the path: place (or -1), sign, and groups' winners."""
+
+    row: Floats
+    whole: Indices
+    place: Indices
+    sign: NDArray[np.int8]
+    winner: Indices
+
+
+class Functions(NamedTuple):
+    """Functions of the stages on the path: hyperplanes, pre-activations, and the sums in the making for later stages
+    (``levels``, a stack for each stage)."""
+
+    hyperplanes: Floats
+    hyperplane: Floats
+    units: Floats
+    unit: Floats
+    levels: Floats
+    level: Indices
+    values: Floats
+    counters: Indices
+
+
+class Results(NamedTuple):
+    """Regions found: their columns. ``ends`` says where a region's facets and vertices end."""
+
+    counts: Indices
+    patterns: NDArray[Any]
+    points: Floats
+    ends: Indices
+    facets: Indices
+    vertices: Floats
+    vertex_tight: Words
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Everything that changes during a walk."""
+
+    control: Indices
+    arena: Arena
+    stack: Stack
+    rows: Rows
+    functions: Functions
+    results: Results
+    requests: Indices
+
+    def grown(self, status: int) -> State:
+        """The same walk with more room where it ran out."""
+        if status == GROW_ARENA:
+            arrays = {name: _doubled(getattr(self.arena, name)) for name in ("x", "tight", "signs", "whole")}
+            return replace(self, arena=self.arena._replace(**arrays))
+        if status == GROW_IDS:
+            return replace(self, arena=self.arena._replace(ids=_doubled(self.arena.ids)))
+        if status == GROW_FRAMES:
+            arrays = {name: _doubled(getattr(self.stack, name)) for name in ("frame", "cutting", "used", "spread")}
+            return replace(self, stack=self.stack._replace(**arrays))
+        if status == GROW_REQUESTS:
+            return replace(self, requests=_doubled(self.requests))
+        return self._with_more_slots() if status == GROW_SLOTS else self._with_more_levels()
+
+    def _with_more_slots(self) -> State:
+        def widened(words: Words) -> Words:
+            return np.hstack([words, np.zeros((len(words), 1), dtype=np.uint64)])
+
+        slot = np.concatenate([self.stack.slot, np.zeros((64, 2), dtype=np.int64)])
+        return replace(
+            self,
+            arena=self.arena._replace(tight=widened(self.arena.tight)),
+            stack=self.stack._replace(used=widened(self.stack.used), slot=slot),
+            results=self.results._replace(vertex_tight=widened(self.results.vertex_tight)),
+        )
+
+    def _with_more_levels(self) -> State:
+        starts = self.functions.level[0]
+        sizes = np.diff(starts)
+        moved = np.concatenate([[0], np.cumsum(2 * sizes)])
+        levels = np.zeros(int(moved[-1]))
+        for stage, size in enumerate(sizes.tolist()):
+            levels[moved[stage] : moved[stage] + size] = self.functions.levels[starts[stage] :][:size]
+        level = np.stack([moved, 2 * self.functions.level[1]])
+        return replace(self, functions=self.functions._replace(levels=levels, level=level))
+
+    def copied(self) -> State:
+        """An independent copy of the walk, without its results."""
+        results = self.results._replace(
+            counts=np.zeros_like(self.results.counts),
+            patterns=np.empty_like(self.results.patterns),
+            points=np.empty_like(self.results.points),
+            ends=np.zeros_like(self.results.ends),
+            facets=np.empty_like(self.results.facets),
+            vertices=np.empty_like(self.results.vertices),
+            vertex_tight=np.empty_like(self.results.vertex_tight),
+        )
+        control = self.control.copy()
+        control[[DECIDED, BY_INTEGERS, REFRESHED, EMITTED, FACETS_EMITTED, VERTICES_EMITTED, REQUESTS]] = 0
+        arena = Arena(*(array.copy() for array in self.arena))
+        arena.whole[:, -1] = 0
+        return State(
+            control,
+            arena,
+            Stack(*(array.copy() for array in self.stack)),
+            Rows(*(array.copy() for array in self.rows)),
+            Functions(*(array.copy() for array in self.functions)),
+            results,
+            np.zeros_like(self.requests),
+        )
+
+
+def _doubled(array: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([array, np.zeros_like(array)])
+
+
+def new_state(
+    compiled: Compiled, results: int, *, facets: bool = False, vertices: bool = False, count_only: bool = False
+) -> State:
+    """A walk about to start, with room for a number of regions before they must be taken away."""
+    program = compiled.program
+    d, rows, stages = program.dim, program.domain_rows, program.stages
+    last = program.stage[-1] if stages else np.zeros(program.stage.shape[1], dtype=np.int64)
+    breaks, choices = int(last[BREAK_OFFSET]), int(last[CHOICE_OFFSET])
+    places = rows + breaks + 2 * d
+    most = int(program.stage[:, BREAKS].max(initial=1))
+    list_words = max(1, -(-max(most, 1 if compiled.is_box else rows) // 64))
+    words = 1 + 2 * d // 60
+    corners = 2**d
+    capacity = np.full(stages + 1, 24, dtype=np.int64)
+    sizes = capacity[:stages] * (d + 1) * program.stage[:stages, PADDED]
+    arena = max(64, 4 * corners)
+    state = State(
+        control=np.zeros(17, dtype=np.int64),
+        arena=Arena(
+            x=np.zeros((arena, d + 1)),
+            tight=np.zeros((arena, words), dtype=np.uint64),
+            signs=np.zeros((arena, 2 * list_words), dtype=np.uint64),
+            whole=np.zeros((arena, d + 2), dtype=np.int64),
+            ids=np.zeros(16 * corners + 1024, dtype=np.uint32),
+            normal=np.zeros((d, d)),
+            inverse=np.zeros((d, d)),
+            point=np.zeros(d),
+            residual=np.zeros(d),
+            places=np.zeros(d, dtype=np.int64),
+        ),
+        stack=Stack(
+            frame=np.zeros((64, LEVEL + stages), dtype=np.int64),
+            cutting=np.zeros((64, list_words), dtype=np.uint64),
+            used=np.zeros((64, words), dtype=np.uint64),
+            spread=np.zeros((64, 2 * stages)),
+            slot=np.tile(np.array([0, 1], dtype=np.int64), (64 * words, 1)),
+        ),
+        rows=Rows(
+            row=np.zeros((places, d + ROW_EXTRA)),
+            whole=np.zeros((places, d + WHOLE_EXTRA), dtype=np.int64),
+            place=np.full(breaks, -1, dtype=np.int64),
+            sign=np.zeros(breaks, dtype=np.int8),
+            winner=np.zeros(choices, dtype=np.int64),
+        ),
+        functions=Functions(
+            hyperplanes=np.zeros((d + 1) * breaks),
+            hyperplane=np.zeros((4, breaks)),
+            units=np.zeros(int(last[ROW_OFFSET])),
+            unit=np.zeros((2, int(last[UNIT_OFFSET]))),
+            levels=np.zeros(int(sizes.sum())),
+            level=np.stack([np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), capacity]),
+            values=np.zeros(most),
+            counters=np.zeros((2, most), dtype=np.int64),
+        ),
+        results=Results(
+            counts=np.zeros(max(stages, 1), dtype=np.int64),
+            patterns=np.zeros((results, choices), dtype=compiled.network.pattern_type),
+            points=np.zeros((results, d)),
+            ends=np.zeros((results, 2), dtype=np.int64),
+            facets=np.zeros((4 * d * results + 64 * words if facets else 0, 2), dtype=np.int64),
+            vertices=np.zeros((corners * results + 64 if vertices else 0, d)),
+            vertex_tight=np.zeros((corners * results + 64 if vertices else 0, words), dtype=np.uint64),
+        ),
+        requests=np.zeros((1024, 4), dtype=np.int64),
+    )
+    state.control[[FACET_COLUMN, VERTEX_COLUMN, COUNT_ONLY, ROOM]] = facets, vertices, count_only, results
+    _fill_rows(state, compiled)
+    _fill_root(state, compiled)
+    return state
+
+
+def _fill_rows(state: State, compiled: Compiled) -> None:
+    """The domain's rows, the cube's sides, and the fixed part of every stage's functions."""
+    program = compiled.program
+    d, count = program.dim, program.domain_rows
+    table = state.rows.row
+    cube = len(table) - 2 * d
+    domain = compiled.rows.to_floats()
+    table[:count, : d + 1] = domain
+    table[cube:, :d] = np.repeat(np.eye(d), 2, axis=0) * np.tile([1.0, -1.0], d)[:, None]
+    table[cube:, d] = 1.0
+    size = np.abs(table[:, : d + 1]).sum(axis=1)
+    table[:, d + SIZE] = size
+    table[:count, d + ERROR] = 4 * 2.0**-53 * size[:count]
+    table[:count, d + CONSTANT_ERROR] = table[:count, d + ERROR]
+    table[:, d + BASE] = 2 * table[:, d + ERROR] + (d + 8) * 2.0**-53 * size
+    state.rows.whole[:, d + BREAK] = -1
+    for place in [*range(count), *range(cube, cube + 2 * d)]:
+        whole = _as_integers(table[place, : d + 1], 2**50) if place >= cube or compiled.is_box else None
+        if whole is not None:
+            state.rows.whole[place, : d + 1] = whole
+            state.rows.whole[place, d + IS_WHOLE] = 1
+    for stage in range(program.stages):
+        first = state.functions.level[0, stage]
+        count = program.stage[stage, PADDED] * (d + 1)
+        state.functions.levels[first : first + count] = program.fixed[program.stage[stage, ROW_OFFSET] :][:count]
+
+
+def _fill_root(state: State, compiled: Compiled) -> None:
+    """The first frame: the domain if it is a box, otherwise the unit cube that the domain is to be cut out of."""
+    program = compiled.program
+    d = program.dim
+    corners = 2**d
+    low, high = (compiled.lower, compiled.upper) if compiled.is_box else (np.full(d, -1.0), np.full(d, 1.0))
+    number = np.arange(corners)
+    for k in range(d):
+        upper = (number >> k & 1).astype(bool)
+        state.arena.x[:corners, k] = np.where(upper, high[k], low[k])
+        slots = np.where(upper, 2 * k + 1, 2 * k)
+        state.arena.tight[number, slots // 64] |= np.uint64(1) << (slots % 64).astype(np.uint64)
+    if np.any(program.accuracy[:, QUANTUM] > 0):
+        for v in range(corners):
+            whole = _as_integers(np.append(state.arena.x[v, :d], 1.0), 2**31)
+            if whole is not None:
+                state.arena.whole[v, : d + 1] = whole
+    first_place = 0 if compiled.is_box else len(state.rows.row) - 2 * d
+    state.stack.slot[: 2 * d, PLACE] = np.arange(first_place, first_place + 2 * d)
+    state.arena.ids[:corners] = number
+    state.stack.frame[0, [STAGE, PHASE, KIND, COUNT, SLOT]] = -1, OPEN, DOMAIN, corners, -1
+    state.stack.used[0] = np.bitwise_or.reduce(state.arena.tight[:corners], axis=0)
+    if not compiled.is_box:
+        # every row of the domain cuts the cube: its signs at the corners are found like any others
+        state.stack.frame[0, PHASE] = STARTED
+        for row in range(program.domain_rows):
+            state.stack.cutting[0, row // 64] |= np.uint64(1) << np.uint64(row % 64)
+    state.control[[DEPTH, ARENA_USED, IDS_USED]] = 1, corners, corners
+
+
+def _as_integers(values: Floats, limit: int) -> list[int] | None:
+    """A positive multiple of the values in small integers, if there is one."""
+    mantissas, exponents = np.frexp(values)
+    used = exponents[mantissas != 0]
+    if not used.size or int(used.max()) - int(used.min()) > 60:
+        return None
+    lowest = int(used.min()) - 53
+    whole = [int(np.ldexp(m, 53)) << max(int(e) - 53 - lowest, 0) for m, e in zip(mantissas, exponents, strict=True)]
+    divisor = gcd(*whole)
+    whole = [n // divisor for n in whole]
+    return whole if max(abs(n) for n in whole) <= limit else None
