@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
+from affinelens.engine.vertex.counting import conclude_section, count_frame, next_section
 from affinelens.engine.vertex.found import emit
 from affinelens.engine.vertex.jit import inlined, kernel
 from affinelens.engine.vertex.program import (
@@ -22,10 +23,10 @@ from affinelens.engine.vertex.stages import (
     set_sign,
 )  # fmt: skip
 from affinelens.engine.vertex.state import (
-    ABOVE, ANSWER, ARENA_TOP, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, COUNT, DEPTH, DOMAIN, EMITTED, END,
+    ABOVE, ANSWER, ARENA_TOP, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, CONCLUDING, COUNT, COUNT_ONLY, DEPTH, DOMAIN, EMITTED, END,
     ENTERED, FINISHED, FRESH, FRESH_COUNT, FULL, GROUP, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_LEVELS, GROW_REQUESTS,
     GROW_SLOTS, IDS, IDS_TOP, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, OPEN, ORDINARY, PAUSED, PHASE, PLACE, REQUESTS,
-    SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX, WINNER, WORK, Arena, Functions, Results,
+    SECTION, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX, WINNER, WORK, Arena, Functions, Results,
     Rows, Stack,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import copy_vertex, cross, evaluate, is_edge, value_at
@@ -53,6 +54,10 @@ def walk(
                 _pop(control, stack, f)
                 continue
             status = _next_child(program, control, arena, stack, rows, functions, results, f)
+        elif phase == OPEN and frame[f, KIND] == SECTION:
+            status = next_section(program, control, arena, stack, rows, functions, requests, f)
+        elif phase == CONCLUDING:
+            status = conclude_section(program, control, arena, stack, rows, f)
         elif phase == OPEN:
             unit = _choose(program, stack, rows, f)
             if unit >= 0:
@@ -68,7 +73,7 @@ def walk(
         elif phase == STARTED:
             status = _start(program, control, arena, stack, rows, requests, f)
         else:
-            status = _settle(program, arena, stack, rows, functions, f)
+            status = _settle(program, control, arena, stack, rows, functions, f)
         if status != FINISHED:
             return status
     return FINISHED
@@ -529,7 +534,7 @@ def _enter(
 
 @inlined
 def _settle(
-    program: Program, arena: Arena, stack: Stack, rows: Rows, functions: Functions, f: int
+    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, functions: Functions, f: int
 ) -> int:
     """After all signs of a stage are known: which candidates really cut the cell."""
     frame, ids, signs = stack.frame, arena.ids, arena.signs
@@ -554,4 +559,6 @@ def _settle(
     frame[f, PHASE] = OPEN
     if passed > 0:
         add_breaks(program, functions, stack, f, stage, passed)
+    if control[COUNT_ONLY] and stage == program.stages - 1 and stage >= 0 and not program.stage[stage, GROUPED]:
+        count_frame(control, stack, f, program.dim)
     return FINISHED

@@ -210,6 +210,8 @@ class Walk:
                     part.exact_points[index] = exact
             elif status >= GROW_ARENA:
                 part.state = state.grown(status)
+            if not self._keep and self._limits.max_regions is not None and self._found > self._limits.max_regions:
+                self._stop_here()
             if self._idle and not self._queue:
                 self._give_away(part)
 
@@ -239,6 +241,8 @@ class Walk:
             if self._limits.max_regions is not None and self._keep:
                 self._reserved -= room - new
             self._counts += counts
+            if not self._keep:
+                self._counts[-1] = self._found
             self._decided += [control[DECIDED], control[BY_INTEGERS], part.arbiter.decided]
         counts[:] = 0
         control[[DECIDED, BY_INTEGERS]] = 0

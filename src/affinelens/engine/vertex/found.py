@@ -10,7 +10,7 @@ from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
 from affinelens.engine.vertex.jit import inlined, kernel
 from affinelens.engine.vertex.program import BREAK_OFFSET, BREAKS, CHOICE, CHOICE_OFFSET, GROUPED, PLAIN, Program
 from affinelens.engine.vertex.state import (
-    BASE, BREAK, EMITTED, FACET_COLUMN, FACETS_EMITTED, FINISHED, FULL, NO_POINT, PLACE, POINT_COUNT, POINT_IDS, ROOM,
+    BASE, BREAK, COUNT_ONLY, EMITTED, FACET_COLUMN, FACETS_EMITTED, FINISHED, FULL, NO_POINT, PLACE, POINT_COUNT, POINT_IDS, ROOM,
     SIDE, VERTEX_COLUMN, VERTICES_EMITTED, WORK, Arena, Results, Rows, Stack,
 )  # fmt: skip
 
@@ -22,6 +22,10 @@ def emit(
     """Write down the region whose vertices are ``ids[start : start + n]`` and whose slots are those of frame g."""
     d = program.dim
     index = control[EMITTED]
+    if control[COUNT_ONLY]:
+        control[EMITTED] += 1
+        control[WORK] += 4
+        return FINISHED
     if index >= control[ROOM]:
         return FULL
     if control[FACET_COLUMN] and control[FACETS_EMITTED] + 64 * stack.used.shape[1] > len(results.facets):

@@ -7,7 +7,10 @@ Kernels allocate nothing, so their arrays need no reference counts.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba as nb
@@ -28,5 +31,22 @@ def inlined(function: Function) -> Function:
 def _compiled(function: Function, inline: bool) -> Function:
     flags = {"contract", "reassoc", "nsz"}
     options = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": flags, "_nrt": False}
-    compiled: Function = nb.njit(forceinline=inline, **options)(function)
-    return compiled
+    compiled: Any = nb.njit(forceinline=inline, **options)(function)
+    _tie_cache_to_all_kernels(compiled)
+    result: Function = compiled
+    return result
+
+
+def _tie_cache_to_all_kernels(compiled: Any) -> None:
+    """Make a kernel's cache stale when any kernel changes: Numba looks only at the kernel's own file."""
+    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(file, "_source_stamp"):
+        file._source_stamp = _digest()
+
+
+@cache
+def _digest() -> str:
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()

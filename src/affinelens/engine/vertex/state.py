@@ -25,10 +25,10 @@ Words = NDArray[np.uint64]
 (STAGE, PHASE, UNIT, NEXT, END, IDS, COUNT, FRESH, FRESH_COUNT, SPLIT, BELOW, ABOVE, ARENA_TOP, IDS_TOP, SLOT, OLD_PLACE,
  OLD_SIDE, KIND, GROUP, WINNER, LEVEL) = range(21)  # fmt: skip
 # Phases of a frame.
-OPEN, BRANCHING, STARTED, ENTERED, SPLIT_BY_GROUP = range(5)
+OPEN, BRANCHING, STARTED, ENTERED, SPLIT_BY_GROUP, CONCLUDING = range(6)
 # Kinds of a frame: an ordinary cell; one that keeps only the part where a group's candidate wins; the domain in the
-# making, which keeps only the positive side of each of its rows.
-ORDINARY, CLIPPED, DOMAIN = range(3)
+# making, which keeps only the positive side of each of its rows; a section of a cell that is being counted.
+ORDINARY, CLIPPED, DOMAIN, SECTION = range(4)
 # Columns of Rows.row after the coefficients and the constant.
 BASE, SIZE, ERROR, CONSTANT_ERROR = range(1, 5)
 ROW_EXTRA = 5
