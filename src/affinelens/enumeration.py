@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from affinelens.domain import Domain
-from affinelens.engine import Limits, Outcome, ProgressFunction, Status, choose
+from affinelens.engine import Limits, Outcome, ProgressFunction, Status, require_known
 from affinelens.engine import run as run_engine
 from affinelens.errors import AffineLensError
 from affinelens.network import Network, compile_model
@@ -135,7 +135,7 @@ def walk(
     keep: bool,
 ) -> tuple[Network, Outcome]:
     """Check every argument, compile the model and run an engine; ``keep`` off only counts."""
-    choose(engine)
+    require_known(engine)
     limits = checked_limits(workers, max_regions, time_limit)
     if not isinstance(domain, Domain):
         raise AffineLensError(f"the domain must be a Box or a Polytope, but got {type(domain).__name__}")

@@ -44,14 +44,30 @@ class Case:
 def assert_same_regions(case: Case) -> al.RegionSet:
     expected = patterns_by_stage(case.brute_layers, case.brute_domain)
     model = compiled(case.layers)
-    rs = al.enumerate(model, case.domain, workers=1)
-    assert patterns(rs) == expected[-1]
-    assert rs.layer_counts == tuple(len(stage) for stage in expected)
-    for region in rs:
-        assert evaluate(case.layers, region.exact_point)[1] == region.pattern.tolist()
-        assert contains(case.domain, region.exact_point)
-    assert al.count(model, case.domain, workers=1) == len(rs)
+    counts = tuple(len(stage) for stage in expected)
+    facets = []
+    low = case.domain.dim <= 6
+    for engine in ("linear_program", "vertex") if low else ("linear_program",):
+        rs = al.enumerate(model, case.domain, engine=engine, workers=1)
+        assert patterns(rs) == expected[-1]
+        assert rs.layer_counts == counts
+        for region in rs:
+            assert evaluate(case.layers, region.exact_point)[1] == region.pattern.tolist()
+            assert contains(case.domain, region.exact_point)
+        facets.append({tuple(r.pattern.tolist()): sides(r) for r in rs})
+    assert facets[0] == facets[-1]
+    for engine in ("linear_program", "vertex", "count") if low else ("linear_program",):
+        assert al.count(model, case.domain, engine=engine, workers=1) == counts[-1]
     return rs
+
+
+def sides(region: al.Region) -> list[list[float]]:
+    """The region's halfspaces, each scaled to a largest coefficient of 1: hyperplanes that coincide look the same."""
+    rows = np.column_stack(region.halfspaces)
+    largest = np.abs(rows[:, :-1]).max(axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        scaled = np.where(np.isfinite(largest) & (largest > 0), rows / largest, 0.0)
+    return sorted(np.round(scaled, 9).tolist())
 
 
 def contains(domain: al.Domain, point: list[Fraction]) -> bool:

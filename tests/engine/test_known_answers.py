@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
+from affinelens.engine import Choice, choice
 from brute_force import Layer, box, patterns_by_stage
 from networks import ABSOLUTE, HARD_TANH, compiled, patterns, relu_layers
 
@@ -76,6 +77,17 @@ def generic_hyperplanes(dim: int, count: int) -> tuple[list[list[int]], int]:
         if None not in vertices and len(set(vertices)) == len(vertices):
             return rows, 1 + max(ceil(abs(x)) for v in vertices for x in v)
     raise AssertionError("no general position found")
+
+
+@pytest.fixture(autouse=True, params=["vertex", "linear_program"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every answer is asked of both kinds of engine (where ``count`` stands for ``vertex`` when counting)."""
+
+    def chosen(network: al.Network, frame: object, *, keep: bool) -> Choice:
+        return Choice("count" if request.param == "vertex" and not keep else request.param, "a test")
+
+    monkeypatch.setattr(choice, "automatic", chosen)
+    return request.param
 
 
 @pytest.mark.parametrize(("dim", "count"), [(1, 1), (1, 9), (2, 2), (2, 8), (3, 3), (3, 7), (4, 4), (4, 6)])

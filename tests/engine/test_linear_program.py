@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from affinelens.engine import linear_program
 from affinelens.errors import AffineLensError
 from networks import patterns
 
+enumerate_regions = partial(al.enumerate, engine="linear_program")
+count_regions = partial(al.count, engine="linear_program")
 BOX = al.Box(-1, 1, dim=2)
 Model = list[tuple[np.ndarray, np.ndarray]]
 
@@ -69,18 +72,18 @@ def assert_same(rs: al.RegionSet, other: al.RegionSet) -> None:
 def test_the_result_does_not_depend_on_the_number_of_workers(
     helpers: list[subprocess.Popen[bytes]], workers: int
 ) -> None:
-    alone = al.enumerate(MEDIUM, BOX, workers=1)
+    alone = enumerate_regions(MEDIUM, BOX, workers=1)
     assert helpers == []
-    together = al.enumerate(MEDIUM, BOX, workers=workers)
+    together = enumerate_regions(MEDIUM, BOX, workers=workers)
     assert len(helpers) == workers - 1
     assert_all_stopped(helpers)
     assert_same(together, alone)
     assert together.status is al.Status.COMPLETE
-    assert al.count(MEDIUM, BOX, workers=workers) == len(alone)
+    assert count_regions(MEDIUM, BOX, workers=workers) == len(alone)
 
 
 def test_a_repeated_run_gives_the_same_columns() -> None:
-    assert_same(al.enumerate(SMALL, BOX, workers=1), al.enumerate(SMALL, BOX, workers=1))
+    assert_same(enumerate_regions(SMALL, BOX, workers=1), enumerate_regions(SMALL, BOX, workers=1))
 
 
 @pytest.mark.parametrize("survivors", [0, 1])
@@ -90,13 +93,13 @@ def test_killed_helpers_lose_nothing_and_repeat_nothing(
 ) -> None:
     """With a single stage helpers have nothing to do, and die idle."""
     layers, domain = model(*sizes, seed=3), al.Box(-1, 1, dim=3)
-    alone = al.enumerate(layers, domain, workers=1)
+    alone = enumerate_regions(layers, domain, workers=1)
 
     def kill(_: al.Progress) -> None:
         for process in helpers[survivors:]:
             process.kill()
 
-    together = al.enumerate(layers, domain, workers=3, progress=kill)
+    together = enumerate_regions(layers, domain, workers=3, progress=kill)
     assert len(helpers) == 2
     assert_all_stopped(helpers)
     assert together.status is al.Status.COMPLETE
@@ -108,13 +111,13 @@ def test_helpers_that_end_before_they_connect_are_done_without(monkeypatch: pyte
         raise TimeoutError("still waiting for a helper that has ended")
 
     monkeypatch.setattr(linear_program, "_HELPERS_AFTER", 0.0)
-    expected = al.enumerate(SMALL, BOX, workers=1)
+    expected = enumerate_regions(SMALL, BOX, workers=1)
     launch = subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", lambda _, **options: launch([sys.executable, "-c", ""], **options))
     before = signal.signal(signal.SIGALRM, give_up)
     signal.alarm(60)
     try:
-        assert_same(al.enumerate(SMALL, BOX, workers=3), expected)
+        assert_same(enumerate_regions(SMALL, BOX, workers=3), expected)
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
@@ -126,7 +129,7 @@ def test_helpers_that_cannot_start_are_done_without(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(linear_program, "_HELPERS_AFTER", 0.0)
     monkeypatch.setattr(subprocess, "Popen", refuse)
-    assert_same(al.enumerate(SMALL, BOX, workers=4), al.enumerate(SMALL, BOX, workers=1))
+    assert_same(enumerate_regions(SMALL, BOX, workers=4), enumerate_regions(SMALL, BOX, workers=1))
 
 
 # ---------------------------------------------------------------------- limits
@@ -134,22 +137,22 @@ def test_helpers_that_cannot_start_are_done_without(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_max_regions_is_exact(helpers: list[subprocess.Popen[bytes]], workers: int) -> None:
-    whole = al.enumerate(SMALL, BOX, workers=1)
+    whole = enumerate_regions(SMALL, BOX, workers=1)
     total = len(whole)
     for limit in (1, 2, total - 1):
-        part = al.enumerate(SMALL, BOX, max_regions=limit, workers=workers)
+        part = enumerate_regions(SMALL, BOX, max_regions=limit, workers=workers)
         assert len(part) == part.layer_counts[-1] == limit
         assert part.status is al.Status.REGION_LIMIT
         assert not part.certificate.complete
         assert patterns(part) < patterns(whole)
     for limit in (total, total + 1):
-        assert_same(al.enumerate(SMALL, BOX, max_regions=limit, workers=workers), whole)
-        assert al.enumerate(SMALL, BOX, max_regions=limit, workers=workers).status is al.Status.COMPLETE
+        assert_same(enumerate_regions(SMALL, BOX, max_regions=limit, workers=workers), whole)
+        assert enumerate_regions(SMALL, BOX, max_regions=limit, workers=workers).status is al.Status.COMPLETE
 
 
 def test_a_limited_set_holds_true_regions() -> None:
-    whole = al.enumerate(MEDIUM, BOX, workers=1)
-    part = al.enumerate(MEDIUM, BOX, max_regions=20, workers=1)
+    whole = enumerate_regions(MEDIUM, BOX, workers=1)
+    part = enumerate_regions(MEDIUM, BOX, max_regions=20, workers=1)
     for region in part:
         found = whole.locate(region.point)
         assert whole.patterns[found].tolist() == region.pattern.tolist()
@@ -160,7 +163,7 @@ def test_a_limited_set_holds_true_regions() -> None:
 def test_the_time_limit_stops_and_keeps_what_was_found(
     helpers: list[subprocess.Popen[bytes]], workers: int, seconds: float
 ) -> None:
-    rs = al.enumerate(LARGE, LARGE_BOX, time_limit=seconds, workers=workers)
+    rs = enumerate_regions(LARGE, LARGE_BOX, time_limit=seconds, workers=workers)
     assert rs.status is al.Status.TIME_LIMIT
     assert "time limit" in str(rs.status)
     assert len(patterns(rs)) == rs.layer_counts[-1]
@@ -173,25 +176,25 @@ def test_the_time_limit_stops_and_keeps_what_was_found(
 )
 def test_a_partial_count_is_never_returned_as_the_count(options: dict[str, Any], status: al.Status) -> None:
     with pytest.raises(al.IncompleteError, match="at least") as caught:
-        al.count(LARGE, LARGE_BOX, workers=1, **options)
+        count_regions(LARGE, LARGE_BOX, workers=1, **options)
     assert caught.value.status is status
     assert caught.value.regions == options.get("max_regions", caught.value.regions)
 
 
 @pytest.mark.parametrize(("limit", "complete"), [(0, True), (-1, False)])
 def test_a_count_with_a_limit_that_suffices(limit: int, complete: bool) -> None:
-    total = al.count(SMALL, BOX, workers=1)
+    total = count_regions(SMALL, BOX, workers=1)
     if complete:
-        assert al.count(SMALL, BOX, workers=1, max_regions=total + limit) == total
+        assert count_regions(SMALL, BOX, workers=1, max_regions=total + limit) == total
     else:
         with pytest.raises(al.IncompleteError):
-            al.count(SMALL, BOX, workers=1, max_regions=total + limit)
+            count_regions(SMALL, BOX, workers=1, max_regions=total + limit)
 
 
 @pytest.mark.parametrize("layers", [SMALL, MEDIUM, model(3, 6, 5, 1), model(1, 9, 9, 1)])
 def test_the_count_is_the_number_of_regions(layers: Model) -> None:
     domain = al.Box(-1, 1, dim=layers[0][0].shape[1])
-    assert al.count(layers, domain, workers=1) == len(al.enumerate(layers, domain, workers=1))
+    assert count_regions(layers, domain, workers=1) == len(enumerate_regions(layers, domain, workers=1))
 
 
 # ---------------------------------------------------------------------- interruptions and progress
@@ -214,7 +217,7 @@ def test_ctrl_c_keeps_what_was_found(
             interrupt()
         seen.append(snapshot)
 
-    rs = al.enumerate(LARGE, LARGE_BOX, workers=workers, progress=stop)
+    rs = enumerate_regions(LARGE, LARGE_BOX, workers=workers, progress=stop)
     assert rs.status is al.Status.CANCELLED
     assert "stopped by the user" in str(rs.status)
     assert len(rs) >= seen[0].regions
@@ -229,7 +232,7 @@ def test_a_second_ctrl_c_acts_as_usual() -> None:
         signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        al.enumerate(LARGE, LARGE_BOX, workers=1, progress=insist)
+        enumerate_regions(LARGE, LARGE_BOX, workers=1, progress=insist)
 
 
 def test_progress_reports_growing_numbers() -> None:
@@ -240,7 +243,7 @@ def test_progress_reports_growing_numbers() -> None:
         if len(seen) == 4:
             signal.raise_signal(signal.SIGINT)
 
-    rs = al.enumerate(LARGE, LARGE_BOX, workers=1, progress=watch)
+    rs = enumerate_regions(LARGE, LARGE_BOX, workers=1, progress=watch)
     assert len(seen) >= 4
     for earlier, later in itertools.pairwise(seen):
         assert earlier.seconds < later.seconds
@@ -255,16 +258,16 @@ def test_an_error_in_the_progress_function_reaches_the_caller(helpers: list[subp
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        al.enumerate(LARGE, LARGE_BOX, workers=2, progress=fail)
+        enumerate_regions(LARGE, LARGE_BOX, workers=2, progress=fail)
     assert_all_stopped(helpers)
 
 
 def test_works_outside_the_main_thread() -> None:
     found: list[int] = []
-    thread = threading.Thread(target=lambda: found.append(al.count(SMALL, BOX, workers=1)))
+    thread = threading.Thread(target=lambda: found.append(count_regions(SMALL, BOX, workers=1)))
     thread.start()
     thread.join()
-    assert found == [al.count(SMALL, BOX, workers=1)]
+    assert found == [count_regions(SMALL, BOX, workers=1)]
 
 
 # ---------------------------------------------------------------------- arguments
@@ -287,21 +290,21 @@ def test_works_outside_the_main_thread() -> None:
 )
 def test_senseless_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(AffineLensError, match=message):
-        al.enumerate(SMALL, BOX, **options)
+        enumerate_regions(SMALL, BOX, **options)
     with pytest.raises(AffineLensError, match=message):
-        al.count(SMALL, BOX, **options)
+        count_regions(SMALL, BOX, **options)
 
 
 def test_the_domain_must_be_one_and_fit() -> None:
     with pytest.raises(AffineLensError, match="Box or a Polytope"):
-        al.enumerate(SMALL, [(-1, 1), (-1, 1)])  # type: ignore[arg-type]
+        enumerate_regions(SMALL, [(-1, 1), (-1, 1)])  # type: ignore[arg-type]
     with pytest.raises(AffineLensError, match="2 inputs but the domain has 3"):
-        al.enumerate(SMALL, al.Box(-1, 1, dim=3))
+        enumerate_regions(SMALL, al.Box(-1, 1, dim=3))
 
 
 def test_a_complete_certificate_accounts_for_every_decision() -> None:
-    proof = al.enumerate(SMALL, BOX, workers=1).certificate
+    proof = enumerate_regions(SMALL, BOX, workers=1).certificate
     assert proof.complete
     assert proof.decisions == proof.by_rounding_bound + proof.by_reuse + proof.by_exact_arithmetic > 0
     assert "all the full-dimensional regions" in proof.proves
-    assert "others may exist" in al.enumerate(SMALL, BOX, workers=1, max_regions=1).certificate.proves
+    assert "others may exist" in enumerate_regions(SMALL, BOX, workers=1, max_regions=1).certificate.proves

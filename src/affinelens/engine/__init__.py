@@ -6,23 +6,14 @@ from dataclasses import replace
 
 from affinelens.domain import Frame
 from affinelens.engine import linear_program, vertex
+from affinelens.engine.choice import ENGINES, Choice, choose, require_known
 from affinelens.engine.outcome import Certificate, Columns, Limits, Outcome, Progress, ProgressFunction, Sink, Status
-from affinelens.errors import AffineLensError
 from affinelens.network import Network
 
 __all__ = [
-    "ENGINES", "Certificate", "Columns", "Limits", "Outcome", "Progress", "ProgressFunction", "Sink", "Status", "choose",
-    "run",
+    "ENGINES", "Certificate", "Choice", "Columns", "Limits", "Outcome", "Progress", "ProgressFunction", "Sink", "Status",
+    "choose", "require_known", "run",
 ]  # fmt: skip
-
-ENGINES = ("auto", vertex.NAME, linear_program.NAME)
-
-
-def choose(engine: str, network: Network | None = None, frame: Frame | None = None) -> str:
-    """The engine that a request stands for."""
-    if engine not in ENGINES:
-        raise AffineLensError(f"there is no engine {engine!r}; choose one of {', '.join(ENGINES)}")
-    return vertex.NAME if engine == "auto" else engine
 
 
 def run(
@@ -37,12 +28,16 @@ def run(
     progress: ProgressFunction | None = None,
     sink: Sink | None = None,
 ) -> Outcome:
-    """Walk all regions; with ``keep`` off, only count them."""
-    if choose(engine, network, frame) == vertex.NAME:
-        return vertex.run(
-            network, frame, limits, facets=facets, vertices=vertices, keep=keep, progress=progress, sink=sink
-        )
-    outcome = linear_program.run(network, frame, limits, keep=keep, progress=progress)
-    if sink is None:
-        return outcome
-    return replace(outcome, chunks=(sink(outcome.table),))
+    """Walk all regions; with ``keep`` off, only count them.
+
+    ``facets`` and ``vertices`` say which geometry is wanted with each region. Regions go to the sink as they are
+    found, if there is one; otherwise they are in the outcome.
+    """
+    chosen = choose(network, frame, engine, keep=keep)
+    if chosen.name == linear_program.NAME:
+        outcome = linear_program.run(network, frame, limits, keep=keep, progress=progress)
+        return outcome if sink is None else replace(outcome, chunks=(sink(outcome.table),))
+    return vertex.run(
+        network, frame, limits, name=chosen.name, facets=facets, vertices=vertices, keep=keep, progress=progress,
+        sink=sink,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The vertex engine: regions as vertices and the hyperplanes they lie on, walked depth first in compiled kernels."""
+"""The vertex and count engines: cells as vertices and the hyperplanes they lie on, walked in compiled kernels."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from affinelens.engine.outcome import Limits, Outcome, ProgressFunction, Sink
 from affinelens.network import Network
 
 NAME = "vertex"
+COUNT_NAME = "count"
 
 
 def run(
@@ -14,16 +15,20 @@ def run(
     frame: Frame,
     limits: Limits,
     *,
+    name: str = NAME,
     facets: bool = True,
     vertices: bool = False,
     keep: bool = True,
     progress: ProgressFunction | None = None,
     sink: Sink | None = None,
 ) -> Outcome:
-    """Enumerate every region; with ``keep`` off, only count."""
+    """Enumerate every region; with ``keep`` off, only count.
+
+    Under the name ``count`` the last stage's cells are counted without being built.
+    """
     from affinelens.engine.vertex.driver import Walk
 
     return Walk(
-        network, frame, limits, name=NAME, facets=facets and keep, vertices=vertices and keep, keep=keep,
+        network, frame, limits, name=name, facets=facets and keep, vertices=vertices and keep, keep=keep,
         progress=progress, sink=sink,
     ).run()  # fmt: skip

@@ -23,10 +23,10 @@ from affinelens.engine.vertex.stages import (
     set_sign,
 )  # fmt: skip
 from affinelens.engine.vertex.state import (
-    ABOVE, ANSWER, ARENA_TOP, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, CONCLUDING, COUNT, COUNT_ONLY, DEPTH, DOMAIN, EMITTED, END,
+    ABOVE, ANSWER, ARENA_TOP, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, CONCLUDING, COUNT, DEPTH, DOMAIN, EMITTED, END,
     ENTERED, FINISHED, FRESH, FRESH_COUNT, FULL, GROUP, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_LEVELS, GROW_REQUESTS,
     GROW_SLOTS, IDS, IDS_TOP, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, OPEN, ORDINARY, PAUSED, PHASE, PLACE, REQUESTS,
-    SECTION, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX, WINNER, WORK, Arena, Functions, Results,
+    SECTION, SECTIONS, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX, WINNER, WORK, Arena, Functions, Results,
     Rows, Stack,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import copy_vertex, cross, evaluate, is_edge, value_at
@@ -559,6 +559,6 @@ def _settle(
     frame[f, PHASE] = OPEN
     if passed > 0:
         add_breaks(program, functions, stack, f, stage, passed)
-    if control[COUNT_ONLY] and stage == program.stages - 1 and stage >= 0 and not program.stage[stage, GROUPED]:
+    if control[SECTIONS] and stage == program.stages - 1 and stage >= 0 and not program.stage[stage, GROUPED]:
         count_frame(control, stack, f, program.dim)
     return FINISHED

@@ -21,6 +21,7 @@ from affinelens.domain import Frame
 from affinelens.engine.outcome import (
     Certificate, Columns, Limits, Outcome, Progress, ProgressFunction, Sink, Status,
 )  # fmt: skip
+from affinelens.engine.vertex import COUNT_NAME
 from affinelens.engine.vertex.cells import walk
 from affinelens.engine.vertex.exact import Arbiter
 from affinelens.engine.vertex.program import Compiled, compile_program
@@ -116,7 +117,7 @@ class Walk:
     def _new_state(self) -> State:
         return new_state(
             self._compiled, self._chunk if self._keep else 1, facets=self._facets, vertices=self._vertices,
-            count_only=not self._keep,
+            count_only=not self._keep, sections=self._name == COUNT_NAME,
         )  # fmt: skip
 
     def run(self) -> Outcome:

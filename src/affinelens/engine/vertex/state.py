@@ -45,7 +45,7 @@ PLACE, SIDE = range(2)
 VERTEX, ROW_PLACE, BIT, ANSWER = range(4)
 # Control: the walk's own counters.
 (DEPTH, ARENA_USED, IDS_USED, REQUESTS, DECIDED, BY_INTEGERS, REFRESHED, EMITTED, FACETS_EMITTED, VERTICES_EMITTED, WORK,
- POINT_IDS, POINT_COUNT, FACET_COLUMN, VERTEX_COLUMN, COUNT_ONLY, ROOM) = range(17)  # fmt: skip
+ POINT_IDS, POINT_COUNT, FACET_COLUMN, VERTEX_COLUMN, COUNT_ONLY, SECTIONS, ROOM) = range(18)  # fmt: skip
 # How a kernel call ended.
 (FINISHED, PAUSED, FULL, UNDECIDED, NO_POINT, GROW_ARENA, GROW_IDS, GROW_FRAMES, GROW_LEVELS, GROW_SLOTS,
  GROW_REQUESTS) = range(11)  # fmt: skip
@@ -195,7 +195,8 @@ def _doubled(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def new_state(
-    compiled: Compiled, results: int, *, facets: bool = False, vertices: bool = False, count_only: bool = False
+    compiled: Compiled, results: int, *, facets: bool = False, vertices: bool = False, count_only: bool = False,
+    sections: bool = False,
 ) -> State:
     """A walk about to start, with room for a number of regions before they must be taken away."""
     program = compiled.program
@@ -211,7 +212,7 @@ def new_state(
     sizes = capacity[:stages] * (d + 1) * program.stage[:stages, PADDED]
     arena = max(64, 4 * corners)
     state = State(
-        control=np.zeros(17, dtype=np.int64),
+        control=np.zeros(18, dtype=np.int64),
         arena=Arena(
             x=np.zeros((arena, d + 1)),
             tight=np.zeros((arena, words), dtype=np.uint64),
@@ -259,7 +260,7 @@ def new_state(
         ),
         requests=np.zeros((1024, 4), dtype=np.int64),
     )
-    state.control[[FACET_COLUMN, VERTEX_COLUMN, COUNT_ONLY, ROOM]] = facets, vertices, count_only, results
+    state.control[[FACET_COLUMN, VERTEX_COLUMN, COUNT_ONLY, SECTIONS, ROOM]] = facets, vertices, count_only, sections, results
     _fill_rows(state, compiled)
     _fill_root(state, compiled)
     return state
