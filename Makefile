@@ -1,7 +1,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test bench lint types clean
+.PHONY: demo test bench bench-peers clean
 
 demo: .venv/core.stamp  ## set up and run the main job
 	$(BIN)/affinelens demo
@@ -14,6 +14,9 @@ test: .venv/dev.stamp  ## set up, lint, check types and run the tests
 
 bench: .venv/dev.stamp  ## measure, side by side, and print tables
 	$(BIN)/python -m benchmarks
+
+bench-peers: .venv/dev.stamp  ## measure other tools, each in an environment of its own
+	$(BIN)/python -m benchmarks.peers
 
 .venv/python.stamp:
 	$(PYTHON) -m venv .venv
@@ -28,4 +31,4 @@ bench: .venv/dev.stamp  ## measure, side by side, and print tables
 	touch .venv/core.stamp $@
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -20,7 +20,17 @@ from typing import Any, TypeVar
 import click
 
 from affinelens.domain import Box, Domain, Polytope
-from affinelens.engine import ENGINES, Certificate, Outcome, Progress, ProgressFunction, Status, choose
+from affinelens.engine import (
+    ENGINES,
+    Certificate,
+    Choice,
+    Outcome,
+    Progress,
+    ProgressFunction,
+    Status,
+    choose,
+    require_known,
+)
 from affinelens.enumeration import checked_limits, compile_for, walk
 from affinelens.enumeration import enumerate as enumerate_regions
 from affinelens.errors import AffineLensError
@@ -111,12 +121,13 @@ def inspect(
     """Show a network, and what enumerating it on a domain would do."""
     started = time.perf_counter()
     compiled = network(model)
-    chosen = choose(engine)
+    require_known(engine)
     workers = checked_limits(**limits).workers
     if cut_outputs:
         compiled = compiled.with_output_cut()
     domain = _read_domain(compiled, box, domain_file) if box or domain_file else None
-    report = _base_report(None, None, time.perf_counter() - started, chosen) | {
+    chosen = None if domain is None else _choices(compiled, domain, engine)
+    report = _base_report(None, None, time.perf_counter() - started, engine if chosen is None else chosen[0].name) | {
         "model": model,
         "inputs": compiled.input_size,
         "outputs": compiled.output_size,
@@ -129,6 +140,7 @@ def inspect(
         "model_sha256": compiled.digest,
         "dimension": None if domain is None else domain.dim,
         "workers": workers,
+        "engines": None if chosen is None else [{"name": c.name, "reason": c.reason} for c in chosen],
     }
     if as_json:
         _print_json(report)
@@ -138,8 +150,15 @@ def inspect(
         click.echo("domain: none given; add --box LO HI or --domain FILE")
     else:
         click.echo(f"domain: {domain!r}, dimension {domain.dim}")
-    click.echo(f"engine: {chosen} (any dimension, exact), on {report['workers']} core(s)")
+        for task, choice in zip(("enumerate", "count"), chosen or (), strict=False):
+            click.echo(f"{task}: by {choice.name} on {workers} core(s); {choice.reason}")
     return 0
+
+
+def _choices(compiled: Network, domain: Domain, engine: str) -> list[Choice]:
+    """What would enumerate and what would count; an engine that only counts is named for both."""
+    keep = engine != "count"
+    return [choose(compiled, domain.frame, engine, keep=keep), choose(compiled, domain.frame, engine, keep=False)]
 
 
 @commands.command()
@@ -277,6 +296,8 @@ def _progress() -> Iterator[ProgressFunction | None]:
     from rich.text import Text
 
     def line(update: Progress) -> Text:
+        if update.note:
+            return Text(f"{update.note} ({update.seconds:.0f} s)")
         rate = update.regions / update.seconds if update.seconds else 0.0
         layers = " -> ".join(f"{n:,}" for n in update.layer_counts)
         return Text(f"{update.regions:,} regions, {rate:,.0f}/s, {update.seconds:.0f} s; cells by stage {layers}")
@@ -293,6 +314,7 @@ def _report(outcome: Outcome) -> dict[str, Any]:
     return _base_report(outcome.regions, outcome.status.name, outcome.seconds, outcome.engine) | {
         "message": str(outcome.status),
         "layer_counts": list(outcome.layer_counts),
+        "share": outcome.share,
         "certificate": outcome.certificate.to_json(),
     }
 
@@ -306,6 +328,8 @@ def _print_end(outcome: Outcome) -> None:
     atleast = "" if outcome.status is Status.COMPLETE else "at least "
     click.echo(f"{atleast}{outcome.regions} region{'' if outcome.regions == 1 else 's'}")
     click.echo(str(outcome.status))
+    if outcome.share is not None and outcome.status is not Status.COMPLETE:
+        click.echo(f"covered: {outcome.share:.3%} of the domain's volume")
     click.echo(f"cells by stage: {' -> '.join(str(n) for n in outcome.layer_counts)}")
     click.echo(
         f"{outcome.seconds:.3g} s by {outcome.engine}; {certificate.decisions} decisions, "

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from affinelens.domain import Domain
-from affinelens.engine import Limits, Outcome, ProgressFunction, Status, require_known
+from affinelens.engine import Limits, Outcome, ProgressFunction, Sink, Status, require_known
 from affinelens.engine import run as run_engine
 from affinelens.errors import AffineLensError
 from affinelens.network import Network, compile_model
 from affinelens.regions import RegionSet
-from affinelens.regions.run_directory import require_writable
+from affinelens.regions.run_directory import RunWriter, load
 
 
 class IncompleteError(AffineLensError):
@@ -36,6 +37,8 @@ def enumerate(
     progress: ProgressFunction | None = None,
     run: str | Path | None = None,
     cut_outputs: bool = False,
+    facets: bool = True,
+    vertices: bool = False,
 ) -> RegionSet:
     """Find every region of a network on a bounded domain.
 
@@ -48,15 +51,19 @@ def enumerate(
     engine
         ``"auto"`` or the name of an engine.
     workers
-        Number of processes; None for one a core. The result does not depend on it.
+        Number of threads (of processes, for the linear_program engine); None for one a core. The result does not
+        depend on it.
     max_regions, time_limit
         Stop after this many regions or seconds; ``status`` then says so.
     progress
         Called about ten times a second with a :class:`affinelens.Progress`.
     run
-        Directory to save the result in, even if it was stopped early.
+        Directory to save the result in, even if it was stopped early. Regions are written there as they are found and
+        read back when they are first looked at, so that the walk takes little memory however many there are.
     cut_outputs
         Also cut regions where an output is zero (the paper's Algorithm 1 as printed).
+    facets, vertices
+        Which geometry to keep with each region. What is not asked for costs nothing.
 
     Returns
     -------
@@ -70,23 +77,28 @@ def enumerate(
     >>> len(rs), rs.status.name
     (3, 'COMPLETE')
     """
-    if run is not None:
-        require_writable(Path(run))
-    compiled, outcome = walk(
-        model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
-        progress=progress, cut_outputs=cut_outputs, keep=True,
-    )  # fmt: skip
     options = {
         "engine": engine,
         "workers": _whole(workers, "workers"),
         "max_regions": _whole(max_regions, "max_regions"),
         "time_limit": _seconds(time_limit),
         "cut_outputs": bool(cut_outputs),
+        "facets": bool(facets),
+        "vertices": bool(vertices),
     }
-    regions = RegionSet(compiled, domain, outcome, options)
-    if run is not None:
-        regions.save(run)
-    return regions
+    asked: dict[str, Any] = {
+        "engine": engine, "workers": workers, "max_regions": max_regions, "time_limit": time_limit,
+        "progress": progress, "cut_outputs": cut_outputs, "facets": facets, "vertices": vertices, "keep": True,
+    }  # fmt: skip
+    if run is None:
+        compiled, outcome = walk(model, domain, **asked)
+        return RegionSet(compiled, domain, outcome, options)
+    require_domain(domain)
+    path = Path(run)
+    with RunWriter(path, domain) as writer:
+        compiled, outcome = walk(model, domain, sink=writer.write, **asked)
+        writer.finish(compiled, outcome, options, outcome.chunks)
+    return RegionSet(compiled, domain, replace(outcome, columns=lambda: load(path).outcome.table), options)
 
 
 def count(
@@ -133,16 +145,27 @@ def walk(
     progress: ProgressFunction | None,
     cut_outputs: bool,
     keep: bool,
+    facets: bool = True,
+    vertices: bool = False,
+    sink: Sink | None = None,
 ) -> tuple[Network, Outcome]:
     """Check every argument, compile the model and run an engine; ``keep`` off only counts."""
     require_known(engine)
     limits = checked_limits(workers, max_regions, time_limit)
-    if not isinstance(domain, Domain):
-        raise AffineLensError(f"the domain must be a Box or a Polytope, but got {type(domain).__name__}")
+    require_domain(domain)
     compiled = compile_for(model, domain)
     if cut_outputs:
         compiled = compiled.with_output_cut()
-    return compiled, run_engine(compiled, domain.frame, limits, engine=engine, keep=keep, progress=progress)
+    outcome = run_engine(
+        compiled, domain.frame, limits, engine=engine, keep=keep, facets=facets, vertices=vertices, progress=progress,
+        sink=sink,
+    )  # fmt: skip
+    return compiled, outcome
+
+
+def require_domain(domain: Any) -> None:
+    if not isinstance(domain, Domain):
+        raise AffineLensError(f"the domain must be a Box or a Polytope, but got {type(domain).__name__}")
 
 
 def compile_for(model: Any, domain: Domain) -> Network:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,16 @@ class Frame:
     def inputs(self) -> int:
         return self.chart.shape[0]
 
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether the coordinates are simply the inputs."""
+        chart = self.chart.to_floats()
+        return chart.shape[0] == self.dim and bool(np.array_equal(chart, np.eye(self.dim, self.dim + 1)))
+
     def to_inputs(self, coordinates: Floats) -> Floats:
         """Inputs at the given coordinates, one row a point."""
+        if self.is_plain:
+            return coordinates
         chart = self.chart.to_floats()
         return coordinates @ chart[:, :-1].T + chart[:, -1]
 

@@ -7,12 +7,23 @@ from dataclasses import replace
 from affinelens.domain import Frame
 from affinelens.engine import linear_program, vertex
 from affinelens.engine.choice import ENGINES, Choice, choose, require_known
-from affinelens.engine.outcome import Certificate, Columns, Limits, Outcome, Progress, ProgressFunction, Sink, Status
+from affinelens.engine.outcome import (
+    Certificate,
+    Columns,
+    Facets,
+    Limits,
+    Outcome,
+    Progress,
+    ProgressFunction,
+    Sink,
+    Status,
+    Vertices,
+)  # fmt: skip
 from affinelens.network import Network
 
 __all__ = [
-    "ENGINES", "Certificate", "Choice", "Columns", "Limits", "Outcome", "Progress", "ProgressFunction", "Sink", "Status",
-    "choose", "require_known", "run",
+    "ENGINES", "Certificate", "Choice", "Columns", "Facets", "Limits", "Outcome", "Progress", "ProgressFunction", "Sink",
+    "Status", "Vertices", "choose", "require_known", "run",
 ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.domain import Frame
-from affinelens.engine.outcome import Certificate, Columns, Limits, Outcome, Progress, ProgressFunction, Status
+from affinelens.engine.outcome import Certificate, Columns, Facets, Limits, Outcome, Progress, ProgressFunction, Status
 from affinelens.engine.problem import Cell, Problem
 from affinelens.engine.proofs import Conditions, Ledger, Tally
 from affinelens.engine.search import sub_cells
@@ -221,15 +221,18 @@ class _Walk:
         network = self._problem.network
         sizes = [len(cell.facets) for cell in cells]
         empty = np.zeros(0, dtype=np.int64)
+        facets = Facets(
+            np.concatenate([empty, *(cell.facets for cell in cells)]),
+            np.concatenate([empty.astype(np.int8), *(cell.signs for cell in cells)]),
+            np.cumsum([0, *sizes], dtype=np.int64),
+        )
         return Columns(
             np.array([cell.pattern for cell in cells])
             .astype(network.pattern_type)
             .reshape(len(cells), network.choice_offsets[-1]),
             np.array([cell.point for cell in cells], dtype=np.float64).reshape(len(cells), self._problem.dim),
-            np.concatenate([empty, *(cell.facets for cell in cells)]),
-            np.concatenate([empty.astype(np.int8), *(cell.signs for cell in cells)]),
-            np.cumsum([0, *sizes], dtype=np.int64),
             {i: cell.exact_point for i, cell in enumerate(cells) if cell.exact_point is not None},
+            facets,
         )
 
 

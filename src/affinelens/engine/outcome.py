@@ -75,34 +75,86 @@ ProgressFunction = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, eq=False)
+class Facets:
+    """Those of region i are ``numbers[offsets[i]:offsets[i + 1]]``, with the region's side of each in ``signs``.
+
+    Hyperplanes are numbered as in :class:`affinelens.engine.problem.Cell`.
+    """
+
+    numbers: NDArray[np.int64]
+    signs: NDArray[np.int8]
+    offsets: NDArray[np.int64]
+
+    def __getitem__(self, rows: slice) -> Facets:
+        offsets = self.offsets[rows.start : rows.stop + 1]
+        inner = slice(int(offsets[0]), int(offsets[-1]))
+        return Facets(self.numbers[inner], self.signs[inner], offsets - offsets[0])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Facets]) -> Facets:
+        return cls(
+            np.concatenate([part.numbers for part in parts]),
+            np.concatenate([part.signs for part in parts]),
+            _joined_offsets([part.offsets for part in parts]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Vertices:
+    """Those of region i are ``points[offsets[i]:offsets[i + 1]]``, in the frame's coordinates.
+
+    Bit b of a row of ``tight`` says that the vertex lies on the b-th hyperplane of its region: numbers that mean
+    nothing outside the region, but tell which vertices share a facet.
+    """
+
+    points: Floats
+    tight: NDArray[np.uint64]
+    offsets: NDArray[np.int64]
+
+    def __getitem__(self, rows: slice) -> Vertices:
+        offsets = self.offsets[rows.start : rows.stop + 1]
+        inner = slice(int(offsets[0]), int(offsets[-1]))
+        return Vertices(self.points[inner], self.tight[inner], offsets - offsets[0])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Vertices]) -> Vertices:
+        words = max(part.tight.shape[1] for part in parts)
+        tight = [np.pad(part.tight, ((0, 0), (0, words - part.tight.shape[1]))) for part in parts]
+        return cls(
+            np.concatenate([part.points for part in parts]),
+            np.concatenate(tight),
+            _joined_offsets([part.offsets for part in parts]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Columns:
     """Regions as columns, in the frame's coordinates.
 
-    Facets of region i are ``facets[offsets[i]:offsets[i + 1]]`` (numbered as in
-    :class:`affinelens.engine.problem.Cell`) with the side in ``facet_signs``; its vertices, if they were asked for, are
-    ``vertices[vertex_offsets[i]:vertex_offsets[i + 1]]``. ``exact_points`` holds rational interior points for the
-    regions too thin to contain a float64 one.
+    ``exact_points`` holds rational interior points for the regions too thin to contain a float64 one. Facets and
+    vertices are there if they were asked for.
     """
 
     patterns: NDArray[np.unsignedinteger[Any]]
     points: Floats
-    facets: NDArray[np.int64]
-    facet_signs: NDArray[np.int8]
-    offsets: NDArray[np.int64]
     exact_points: dict[int, tuple[Fraction, ...]] = field(default_factory=dict)
-    vertices: Floats | None = None
-    vertex_offsets: NDArray[np.int64] | None = None
-
-    @classmethod
-    def empty(cls, choices: int, dim: int, pattern_type: np.dtype[np.unsignedinteger[Any]]) -> Columns:
-        """No regions."""
-        none = np.zeros(0, dtype=np.int64)
-        return cls(
-            np.zeros((0, choices), pattern_type), np.zeros((0, dim)), none, none.astype(np.int8), np.zeros(1, np.int64)
-        )
+    facets: Facets | None = None
+    vertices: Vertices | None = None
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def __getitem__(self, rows: slice) -> Columns:
+        """A run of regions."""
+        start, stop, _ = rows.indices(len(self))
+        exact = {i - start: point for i, point in self.exact_points.items() if start <= i < stop}
+        return Columns(
+            self.patterns[start:stop],
+            self.points[start:stop],
+            exact,
+            None if self.facets is None else self.facets[start:stop],
+            None if self.vertices is None else self.vertices[start:stop],
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
@@ -111,19 +163,18 @@ class Columns:
             return parts[0]
         starts = np.cumsum([0, *(len(part) for part in parts)]).tolist()
         exact = {
-            start + i: point for start, part in zip(starts, parts, strict=False) for i, point in part.exact_points.items()
+            start + i: point
+            for start, part in zip(starts, parts, strict=False)
+            for i, point in part.exact_points.items()
         }
+        facets = [part.facets for part in parts if part.facets is not None]
         vertices = [part.vertices for part in parts if part.vertices is not None]
-        vertex_offsets = [part.vertex_offsets for part in parts if part.vertex_offsets is not None]
         return cls(
             np.concatenate([part.patterns for part in parts]),
             np.concatenate([part.points for part in parts]),
-            np.concatenate([part.facets for part in parts]),
-            np.concatenate([part.facet_signs for part in parts]),
-            _joined_offsets([part.offsets for part in parts]),
             exact,
-            np.concatenate(vertices) if vertices else None,
-            _joined_offsets(vertex_offsets) if vertices else None,
+            Facets.joined(facets) if facets else None,
+            Vertices.joined(vertices) if vertices else None,
         )
 
 
@@ -167,18 +218,6 @@ class Outcome:
     @property
     def points(self) -> Floats:
         return self.table.points
-
-    @property
-    def facets(self) -> NDArray[np.int64]:
-        return self.table.facets
-
-    @property
-    def facet_signs(self) -> NDArray[np.int8]:
-        return self.table.facet_signs
-
-    @property
-    def offsets(self) -> NDArray[np.int64]:
-        return self.table.offsets
 
     @property
     def exact_points(self) -> dict[int, tuple[Fraction, ...]]:

@@ -80,6 +80,21 @@ class Region:
         return rows[:, :-1], rows[:, -1]
 
     @property
+    def vertices(self) -> Floats:
+        """The region's corners in input coordinates, a row each; the set must have been made with ``vertices=True``."""
+        offsets = self._regions.vertex_offsets
+        corners: Floats = self._regions.vertex_values[offsets[self.index] : offsets[self.index + 1]]
+        return corners
+
+    @property
+    def neighbors(self) -> list[int | None]:
+        """For each of :attr:`facets` the index of the region beyond it, or None on the domain's border."""
+        regions = self._regions
+        offsets = regions.facet_offsets
+        beyond = regions.neighbor_values[offsets[self.index] : offsets[self.index + 1]].tolist()
+        return [index if index >= 0 else None for index in beyond]
+
+    @property
     def affine(self) -> tuple[Floats, Floats]:
         """``J, c`` with network output ``J x + c`` all over the region, correctly rounded from exact arithmetic."""
         return self._regions.network.effective(self.pattern)
@@ -91,4 +106,6 @@ class Region:
     def __repr__(self) -> str:
         shown = ", ".join(f"{v:.6g}" for v in self.point[:4])
         more = ", ..." if len(self.point) > 4 else ""
-        return f"Region({self.index}, point=({shown}{more}), {len(self._facet_numbers)} facets)"
+        facets = self._regions.outcome.table.facets
+        known = "" if facets is None else f", {len(self._facet_numbers)} facets"
+        return f"Region({self.index}, point=({shown}{more}){known})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -12,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.domain import Domain
-from affinelens.engine import Certificate, Outcome, Status
+from affinelens.engine import Certificate, Facets, Outcome, Status, Vertices
 from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.network import Network
 from affinelens.regions.locate import patterns_at
+from affinelens.regions.neighbors import neighbors
 from affinelens.regions.region import Region
 
 if TYPE_CHECKING:
@@ -28,8 +30,9 @@ Floats = NDArray[np.float64]
 class RegionSet:
     """The regions of a network on a domain.
 
-    Columns come first: ``points``, ``patterns``, and facets as values with offsets (``facet_values``,
-    ``facet_offsets``). ``rs[i]`` and iteration give :class:`Region` views of single rows.
+    Columns come first: ``points``, ``patterns``, facets as values with offsets (``facet_values``, ``facet_offsets``),
+    and on request vertices likewise (``vertex_values``, ``vertex_offsets``). ``rs[i]`` and iteration give
+    :class:`Region` views of single rows.
     """
 
     def __init__(self, network: Network, domain: Domain, outcome: Outcome, options: dict[str, Any]) -> None:
@@ -77,21 +80,59 @@ class RegionSet:
         return self.outcome.patterns
 
     @property
+    def share(self) -> float | None:
+        """How much of the domain's volume the regions cover: 1 if the set is complete, None if that is not known."""
+        return 1.0 if self.status is Status.COMPLETE else self.outcome.share
+
+    @property
+    def _facets(self) -> Facets:
+        facets = self.outcome.table.facets
+        if facets is None:
+            raise AffineLensError("this set was made without facets; enumerate with facets=True to have them")
+        return facets
+
+    @property
+    def _vertices(self) -> Vertices:
+        vertices = self.outcome.table.vertices
+        if vertices is None:
+            raise AffineLensError("this set was made without vertices; enumerate with vertices=True to have them")
+        return vertices
+
+    @property
     def facet_values(self) -> NDArray[np.int64]:
         """Hyperplane numbers of all facets; region i's are from ``facet_offsets[i]`` to ``facet_offsets[i + 1]``."""
-        return self.outcome.facets
+        return self._facets.numbers
 
     @property
     def facet_offsets(self) -> NDArray[np.int64]:
-        return self.outcome.offsets
+        return self._facets.offsets
+
+    @property
+    def vertex_values(self) -> Floats:
+        """All vertices in input coordinates; region i's are from ``vertex_offsets[i]`` to ``vertex_offsets[i + 1]``."""
+        return self.domain.frame.to_inputs(self._vertices.points)
+
+    @property
+    def vertex_offsets(self) -> NDArray[np.int64]:
+        return self._vertices.offsets
+
+    @cached_property
+    def neighbor_values(self) -> NDArray[np.int64]:
+        """The region beyond each facet, in the order of ``facet_values``; -1 on the domain's border.
+
+        In an incomplete set it is -1 as well where the region beyond was not found.
+        """
+        return neighbors(self.network, self.domain.frame, self.outcome.table, self._facets)
 
     def facet_numbers(self, index: int) -> NDArray[np.int64]:
         """Hyperplane numbers of one region's facets."""
-        return self.outcome.facets[self.outcome.offsets[index] : self.outcome.offsets[index + 1]]
+        facets = self._facets
+        return facets.numbers[facets.offsets[index] : facets.offsets[index + 1]]
 
     def facet_signs(self, index: int) -> NDArray[np.int8]:
         """On which side of each of its facets' hyperplanes a region lies."""
-        return self.outcome.facet_signs[self.outcome.offsets[index] : self.outcome.offsets[index + 1]]
+        facets = self._facets
+        return facets.signs[facets.offsets[index] : facets.offsets[index + 1]]
 
     def describe_hyperplane(self, number: int) -> str:
         """A hyperplane by its number: a constraint of the domain or a unit of the network."""
@@ -112,7 +153,7 @@ class RegionSet:
         ]
 
     def __len__(self) -> int:
-        return len(self.outcome.patterns)
+        return self.outcome.regions
 
     @overload
     def __getitem__(self, index: int) -> Region: ...
@@ -161,9 +202,9 @@ class RegionSet:
 
     def to_arrow(self) -> pyarrow.Table:
         """The columns as an Arrow table."""
-        from affinelens.regions.table import regions_to_table
+        from affinelens.regions.table import columns_to_table
 
-        return regions_to_table(self)
+        return columns_to_table(self.outcome.table, self.domain.frame)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A data frame with one row a region: its point (``x0, x1, ...``), pattern and number of facets."""
@@ -173,7 +214,8 @@ class RegionSet:
             raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from error
         frame = pandas.DataFrame(self.points, columns=[f"x{i}" for i in range(self.network.input_size)])
         frame["pattern"] = list(self.patterns)
-        frame["facets"] = np.diff(self.facet_offsets)
+        if self.outcome.table.facets is not None:
+            frame["facets"] = np.diff(self.facet_offsets)
         frame.index.name = "region"
         return frame
 
@@ -187,9 +229,10 @@ class RegionSet:
         """What the set is, as labels and short texts."""
         layers = " -> ".join(f"{count:,}" for count in self.layer_counts)
         proof = self.certificate
+        covered = "" if self.share is None or self.share == 1.0 else f"; {self.share:.1%} of the domain's volume"
         return {
             "regions": f"{len(self):,}",
-            "status": str(self.status),
+            "status": f"{self.status}{covered}",
             "network": repr(self.network),
             "domain": repr(self.domain),
             "cells by stage": layers,

@@ -8,10 +8,12 @@ shapes and hashes are checked.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import platform
 import shutil
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -26,13 +28,14 @@ from affinelens.network import Network
 from affinelens.network.serial import network_from_data, network_to_data
 from affinelens.npz import read_npz
 from affinelens.regions.region_set import RegionSet
+from affinelens.regions.table import columns_from_table, columns_to_table
 from affinelens.version import __version__
 
 MANIFEST = "manifest.json"
 _FORMAT = "affinelens run"
 _FORMAT_VERSION = 1
 _NETWORK_ARRAYS = "network.npz"
-_SHARD_ROWS = 1_000_000
+SHARD_ROWS = 1_000_000
 _LARGEST_MANIFEST = 256 * 2**20
 _SMALL_ENOUGH = 64 * 2**20
 _LARGEST_RATIO = 1000
@@ -64,20 +67,60 @@ def require_writable(path: Path, *, overwrite: bool = False) -> None:
 
 def save(regions: RegionSet, path: Path, *, overwrite: bool = False) -> Path:
     """Write a run directory, whole or not at all."""
-    require_writable(path, overwrite=overwrite)
-    partial = Path(tempfile.mkdtemp(dir=path.resolve().parent, prefix=".affinelens-"))
-    try:
-        _write(regions, partial)
-        partial.chmod(0o755)
-        _move(partial, path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise AffineLensError(
-            f"{path}: could not be saved ({reason}); nothing was left there, free some space or choose another place"
-        ) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with RunWriter(path, regions.domain, overwrite=overwrite) as writer:
+        table = regions.outcome.table
+        shards = [writer.write(table[start : start + SHARD_ROWS]) for start in range(0, max(len(table), 1), SHARD_ROWS)]
+        writer.finish(regions.network, regions.outcome, regions.options, shards)
     return path
+
+
+class RunWriter:
+    """A run directory in the making: shards in any order, then a manifest that says how they follow each other.
+
+    It is written beside its destination and moved there when it is finished; without that, nothing stays behind.
+    Shards may be written from several threads.
+    """
+
+    def __init__(self, path: Path, domain: Domain, *, overwrite: bool = False) -> None:
+        require_writable(path, overwrite=overwrite)
+        self._path = path
+        self._domain = domain
+        self._numbers = itertools.count()
+        self._folder = Path(tempfile.mkdtemp(dir=path.resolve().parent, prefix=".affinelens-"))
+
+    def write(self, columns: Columns) -> dict[str, Any]:
+        """Write a shard and return its entry in the manifest."""
+        import pyarrow.parquet as pq
+
+        file = self._folder / f"regions-{next(self._numbers):05d}.parquet"
+        table = columns_to_table(columns, self._domain.frame)
+        pq.write_table(table, file, compression="zstd", use_dictionary=False, write_statistics=False)
+        return {"file": file.name, "regions": len(columns), "sha256": _sha256(file)}
+
+    def finish(
+        self, network: Network, outcome: Outcome, options: dict[str, Any], shards: Sequence[dict[str, Any]]
+    ) -> None:
+        """Write the rest and move the run to its place."""
+        structure, arrays = network_to_data(network)
+        with (self._folder / _NETWORK_ARRAYS).open("wb") as stream:
+            np.savez(stream, **arrays)  # type: ignore[arg-type]
+        manifest = _manifest(network, self._domain, outcome, options)
+        manifest |= {"network": structure, "shards": list(shards)}
+        (self._folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        self._folder.chmod(0o755)
+        _move(self._folder, self._path)
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            reason = error.strerror or str(error)
+            raise AffineLensError(
+                f"{self._path}: could not be saved ({reason}); nothing was left there, free some space or choose "
+                f"another place"
+            ) from error
 
 
 def _move(partial: Path, path: Path) -> None:
@@ -96,40 +139,24 @@ def _move(partial: Path, path: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _write(regions: RegionSet, folder: Path) -> None:
-    import pyarrow.parquet as pq
-
-    table = regions.to_arrow()
-    shards = []
-    for number, start in enumerate(range(0, max(len(regions), 1), _SHARD_ROWS)):
-        name = f"regions-{number:05d}.parquet"
-        part = table.slice(start, _SHARD_ROWS)
-        pq.write_table(part, folder / name, compression="zstd")
-        shards.append({"file": name, "regions": part.num_rows, "sha256": _sha256(folder / name)})
-    structure, arrays = network_to_data(regions.network)
-    with (folder / _NETWORK_ARRAYS).open("wb") as stream:
-        np.savez(stream, **arrays)  # type: ignore[arg-type]
-    manifest = _manifest(regions) | {"network": structure, "shards": shards}
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-
-
-def _manifest(regions: RegionSet) -> dict[str, Any]:
-    packages = ("numpy", "highspy", "python-flint", "pyarrow")
+def _manifest(network: Network, domain: Domain, outcome: Outcome, options: dict[str, Any]) -> dict[str, Any]:
+    packages = ("numpy", "numba", "highspy", "python-flint", "pyarrow")
     versions = {"affinelens": __version__, "python": platform.python_version()}
     return {
         "format": _FORMAT,
         "format_version": _FORMAT_VERSION,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions | {name: version(name) for name in packages},
-        "model_sha256": regions.network.digest,
-        "domain": regions.domain.to_json(),
-        "options": regions.options,
-        "engine": regions.engine,
-        "status": regions.status.name,
-        "seconds": regions.seconds,
-        "regions": len(regions),
-        "layer_counts": list(regions.layer_counts),
-        "certificate": regions.certificate.to_json(),
+        "model_sha256": network.digest,
+        "domain": domain.to_json(),
+        "options": options,
+        "engine": outcome.engine,
+        "status": outcome.status.name,
+        "seconds": outcome.seconds,
+        "regions": outcome.regions,
+        "layer_counts": list(outcome.layer_counts),
+        "share": outcome.share,
+        "certificate": outcome.certificate.to_json(),
     }
 
 
@@ -166,7 +193,8 @@ def _read(folder: Path) -> RegionSet:
         certificate=_read_certificate(manifest["certificate"]),
         layer_counts=tuple(_whole(count) for count in manifest["layer_counts"]),
         seconds=float(manifest["seconds"]),
-        columns=Columns(**columns),
+        columns=columns,
+        share=_share(manifest.get("share")),
     )
     _require_consistent(outcome, network, _whole(manifest["regions"]))
     return RegionSet(network, domain, outcome, dict(manifest["options"]))
@@ -223,11 +251,17 @@ def _read_network(folder: Path, manifest: dict[str, Any]) -> Network:
     return network
 
 
-def _read_columns(folder: Path, manifest: dict[str, Any], network: Network, domain: Domain) -> dict[str, Any]:
+def _share(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise AffineLensError(f"it covers a share of {value!r:.40}")
+    return float(value)
+
+
+def _read_columns(folder: Path, manifest: dict[str, Any], network: Network, domain: Domain) -> Columns:
     import pyarrow as pa
     import pyarrow.parquet as pq
-
-    from affinelens.regions.table import columns_from_table
 
     tables = []
     for shard in manifest["shards"]:

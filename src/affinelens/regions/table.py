@@ -5,68 +5,87 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from affinelens.domain import Frame
+from affinelens.engine import Columns, Facets, Vertices
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
-
-if TYPE_CHECKING:
-    from affinelens.regions.region_set import RegionSet
 
 _FRACTION = re.compile(r"-?\d{1,4000}(/0*[1-9]\d{0,4000})?")
 
 
-def regions_to_table(regions: RegionSet) -> pa.Table:
-    """One row a region. ``coordinates`` are the domain's own; ``point`` is the same place in input coordinates."""
-    outcome = regions.outcome
-    offsets = pa.array(outcome.offsets)
-    exact: list[list[str] | None] = [None] * len(regions)
-    for index, point in outcome.exact_points.items():
+def columns_to_table(columns: Columns, frame: Frame) -> pa.Table:
+    """One row a region. ``point`` is in input coordinates; ``coordinates`` are the domain's own, where they differ."""
+    exact: list[list[str] | None] = [None] * len(columns)
+    for index, point in columns.exact_points.items():
         exact[index] = [str(value) for value in point]
-    return pa.table(
-        {
-            "point": _fixed(regions.points),
-            "coordinates": _fixed(outcome.points),
-            "pattern": _fixed(outcome.patterns),
-            "facets": pa.LargeListArray.from_arrays(offsets, pa.array(outcome.facets)),
-            "facet_signs": pa.LargeListArray.from_arrays(offsets, pa.array(outcome.facet_signs)),
-            "exact_coordinates": pa.array(exact, type=pa.list_(pa.string())),
-        }
+    table = {"point": _fixed(frame.to_inputs(columns.points))}
+    if not frame.is_plain:
+        table["coordinates"] = _fixed(columns.points)
+    table["pattern"] = _fixed(columns.patterns)
+    if columns.facets is not None:
+        offsets = pa.array(columns.facets.offsets)
+        table["facets"] = pa.LargeListArray.from_arrays(offsets, pa.array(columns.facets.numbers))
+        table["facet_signs"] = pa.LargeListArray.from_arrays(offsets, pa.array(columns.facets.signs))
+    if columns.vertices is not None:
+        offsets = pa.array(columns.vertices.offsets)
+        table["vertices"] = pa.LargeListArray.from_arrays(offsets, _fixed(columns.vertices.points))
+        table["vertex_facets"] = pa.LargeListArray.from_arrays(offsets, _fixed(columns.vertices.tight))
+    table["exact_coordinates"] = pa.array(exact, type=pa.list_(pa.string()))
+    return pa.table(table)
+
+
+def columns_from_table(table: pa.Table, network: Network, frame: Frame) -> Columns:
+    """The columns, each checked for type, shape and range."""
+    choices = network.choice_offsets[-1]
+    patterns = _matrix(table, "pattern", choices, network.pattern_type)
+    points = _matrix(table, "point" if frame.is_plain else "coordinates", frame.dim, np.dtype(np.float64))
+    activations = [stage.activation for stage in network.stages]
+    pieces = np.repeat([a.pieces for a in activations], [a.choices for a in activations])
+    if not (np.isfinite(points).all() and np.all(patterns < pieces)):
+        raise AffineLensError("its table holds values that no run has")
+    return Columns(
+        patterns,
+        points,
+        _exact_points(table, frame.dim),
+        _facets(table, frame.rows.shape[0] + network.break_offsets[-1]),
+        _vertices(table, frame.dim),
     )
 
 
-def columns_from_table(table: pa.Table, network: Network, frame: Frame) -> dict[str, Any]:
-    """The columns of an :class:`Outcome`, each checked for type, shape and range."""
-    choices = network.choice_offsets[-1]
-    patterns = _matrix(table, "pattern", choices, network.pattern_type)
-    points = _matrix(table, "coordinates", frame.dim, np.dtype(np.float64))
-    facets, offsets = _ragged(table, "facets", np.dtype(np.int64))
+def _facets(table: pa.Table, hyperplanes: int) -> Facets | None:
+    if "facets" not in table.column_names:
+        return None
+    numbers, offsets = _ragged(table, "facets", np.dtype(np.int64))
     signs, sign_offsets = _ragged(table, "facet_signs", np.dtype(np.int8))
-    activations = [stage.activation for stage in network.stages]
-    pieces = np.repeat([a.pieces for a in activations], [a.choices for a in activations])
-    hyperplanes = frame.rows.shape[0] + network.break_offsets[-1]
     fits = (
-        np.isfinite(points).all()
-        and np.all(patterns < pieces)
-        and np.array_equal(offsets, sign_offsets)
-        and np.all((facets >= 0) & (facets < hyperplanes))
+        np.array_equal(offsets, sign_offsets)
+        and np.all((numbers >= 0) & (numbers < hyperplanes))
         and np.all(np.abs(signs) == 1)
     )
     if not fits:
-        raise AffineLensError("its table holds values that no run has")
-    return {
-        "points": points,
-        "patterns": patterns,
-        "facets": facets,
-        "facet_signs": signs,
-        "offsets": offsets,
-        "exact_points": _exact_points(table, frame.dim),
-    }
+        raise AffineLensError("its table holds facets that no run has")
+    return Facets(numbers, signs, offsets)
+
+
+def _vertices(table: pa.Table, dim: int) -> Vertices | None:
+    if "vertices" not in table.column_names:
+        return None
+    points = _column(table, "vertices", _is_list)
+    tight = _column(table, "vertex_facets", _is_list)
+    lengths = _lengths(points)
+    inner = tight.flatten()
+    words = int(_lengths(inner)[0]) if len(inner) else 1
+    rows = _inner_matrix(points.flatten(), "vertices", dim, np.dtype(np.float64))
+    bits = _inner_matrix(inner, "vertex_facets", words, np.dtype(np.uint64))
+    if not (np.array_equal(lengths, _lengths(tight)) and np.isfinite(rows).all()):
+        raise AffineLensError("its table holds vertices that no run has")
+    return Vertices(rows, bits, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
 
 def _column(table: pa.Table, name: str, accepted: Callable[[pa.DataType], bool]) -> pa.Array:
@@ -91,7 +110,12 @@ def _flat(column: pa.Array, name: str, kind: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _matrix(table: pa.Table, name: str, width: int, kind: np.dtype[Any]) -> NDArray[Any]:
-    column = _column(table, name, _is_list)
+    return _inner_matrix(_column(table, name, _is_list), name, width, kind)
+
+
+def _inner_matrix(column: pa.Array, name: str, width: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    if not _is_list(column.type):
+        raise AffineLensError(f"its column {name!r} is not a list")
     flat = _flat(column, name, kind)
     if np.any(_lengths(column) != width):
         raise AffineLensError(f"its column {name!r} does not have {width} entries a region")

@@ -16,18 +16,18 @@ from affinelens.engine.vertex.counting import conclude_section, count_frame, nex
 from affinelens.engine.vertex.found import emit
 from affinelens.engine.vertex.jit import inlined, kernel
 from affinelens.engine.vertex.program import (
-    BREAK_OFFSET, BREAKS, CHOICE, CHOICE_OFFSET, GROUP_SIZE, GROUPED, LEADER, PAIRS, UNITS, Program,
+    BREAKS, BREAK_OFFSET, CHOICE, CHOICE_OFFSET, GROUPED, GROUP_SIZE, LEADER, PAIRS, UNITS, Program,
 )  # fmt: skip
 from affinelens.engine.vertex.stages import (
     add_breaks, add_winners, classify, inherit_sums, list_passed, make_functions, name_winners, room_for_levels,
     set_sign,
 )  # fmt: skip
 from affinelens.engine.vertex.state import (
-    ABOVE, ANSWER, ARENA_TOP, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, CONCLUDING, COUNT, DEPTH, DOMAIN, EMITTED, END,
-    ENTERED, FINISHED, FRESH, FRESH_COUNT, FULL, GROUP, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_LEVELS, GROW_REQUESTS,
-    GROW_SLOTS, IDS, IDS_TOP, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, OPEN, ORDINARY, PAUSED, PHASE, PLACE, REQUESTS,
-    SECTION, SECTIONS, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX, WINNER, WORK, Arena, Functions, Results,
-    Rows, Stack,
+    ABOVE, ANSWER, ARENA_TOP, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, CONCLUDING, COUNT, DEPTH, DOMAIN,
+    END, ENTERED, FINISHED, FRESH, FRESH_COUNT, FULL, GROUP, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_LEVELS,
+    GROW_REQUESTS, GROW_SLOTS, IDS, IDS_TOP, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, OPEN, ORDINARY, PAUSED, PHASE,
+    PLACE, REQUESTS, SECTION, SECTIONS, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX,
+    WINNER, WORK, Arena, Functions, Results, Rows, Stack,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import copy_vertex, cross, evaluate, is_edge, value_at
 
@@ -121,14 +121,23 @@ def _push(control: Any, frame: Any, f: int, stage: int, phase: int, kind: int) -
 
 
 @kernel
-def _start(
-    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, requests: Any, f: int
-) -> int:
+def _start(program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, requests: Any, f: int) -> int:
     """Find the signs of the domain's rows at the corners of the unit cube."""
     asked = 0
     for row in range(program.domain_rows):
         asked = evaluate(
-            control, arena, rows.row, rows.whole, stack.slot, requests, row, row, 0, stack.frame[f, COUNT], asked, program.dim
+            control,
+            arena,
+            rows.row,
+            rows.whole,
+            stack.slot,
+            requests,
+            row,
+            row,
+            0,
+            stack.frame[f, COUNT],
+            asked,
+            program.dim,
         )
         if asked < 0:
             return GROW_REQUESTS
@@ -364,7 +373,18 @@ def _cut(
             other = 64 * w + lowest_bit(rest)
             rest &= rest - ONE
             asked = evaluate(
-                control, arena, rows.row, rows.whole, stack.slot, requests, first_place + other, other, first, crossings, asked, d
+                control,
+                arena,
+                rows.row,
+                rows.whole,
+                stack.slot,
+                requests,
+                first_place + other,
+                other,
+                first,
+                crossings,
+                asked,
+                d,
             )
             if asked < 0:
                 return GROW_REQUESTS

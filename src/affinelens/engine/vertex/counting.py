@@ -18,10 +18,10 @@ from affinelens.engine.vertex.error_bounds import value_bound
 from affinelens.engine.vertex.jit import inlined
 from affinelens.engine.vertex.program import BREAK_OFFSET, Program
 from affinelens.engine.vertex.state import (
-    ABOVE, ARENA_TOP, ARENA_USED, BASE, BELOW, CONCLUDING, COUNT, DECIDED, DEPTH, EMITTED, FINISHED, FRESH, FRESH_COUNT,
-    GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_REQUESTS, GROW_SLOTS, IDS, IDS_TOP, IDS_USED, KIND, NEXT, OLD_PLACE,
-    OLD_SIDE, OPEN, PHASE, PLACE, REQUESTS, SECTION, SIDE, SIZE, SLOT, SPLIT, STAGE, UNDECIDED, UNIT, WINNER, WORK, Arena,
-    Functions, Rows, Stack,
+    ARENA_TOP, ARENA_USED, BASE, CONCLUDING, COUNT, DECIDED, DEPTH, EMITTED, FINISHED, FRESH, FRESH_COUNT, GROW_ARENA,
+    GROW_FRAMES, GROW_IDS, GROW_REQUESTS, GROW_SLOTS, IDS, IDS_TOP, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, OPEN,
+    PHASE, PLACE, REQUESTS, SECTION, SIDE, SIZE, SLOT, SPLIT, STAGE, UNDECIDED, UNIT, WINNER, WORK, Arena, Functions,
+    Rows, Stack,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import copy_vertex, cross, evaluate, is_edge, value_at
 
@@ -104,7 +104,9 @@ def next_section(
     frame[f, FRESH_COUNT] = fresh - first
     control[WORK] += 4 + n
     if frame[f, WINNER] == 2 and copies == 0:
-        crossings = _count_crossings(control, arena, rows.row, functions.values, stack.cutting, f, first_place, unit, first, d)
+        crossings = _count_crossings(
+            control, arena, rows.row, functions.values, stack.cutting, f, first_place, unit, first, d
+        )
         if crossings >= 0:
             control[EMITTED] += 1 + crossings
             frame[f, NEXT] = unit + 1
@@ -187,9 +189,7 @@ def _count_crossings(
 
 
 @inlined
-def conclude_section(
-    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, f: int
-) -> int:
+def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, f: int) -> int:
     """All signs on a section are known: count it, and go into it if something cuts it."""
     frame, ids, signs = stack.frame, arena.ids, arena.signs
     unit, first, n = frame[f, UNIT], frame[f, FRESH], frame[f, FRESH_COUNT]

@@ -19,15 +19,16 @@ import numpy as np
 
 from affinelens.domain import Frame
 from affinelens.engine.outcome import (
-    Certificate, Columns, Limits, Outcome, Progress, ProgressFunction, Sink, Status,
+    Certificate, Columns, Facets, Limits, Outcome, Progress, ProgressFunction, Sink, Status, Vertices,
 )  # fmt: skip
 from affinelens.engine.vertex import COUNT_NAME
 from affinelens.engine.vertex.cells import walk
 from affinelens.engine.vertex.exact import Arbiter
-from affinelens.engine.vertex.program import Compiled, compile_program
+from affinelens.engine.vertex.program import compile_program
+from affinelens.engine.vertex.ready import prepare
+from affinelens.engine.vertex.share import pending_share, single_child
 from affinelens.engine.vertex.state import (
-    ARENA_TOP, ARENA_USED, BY_INTEGERS, DECIDED, DEPTH, EMITTED, END, FACETS_EMITTED, FINISHED, FULL, GROW_ARENA,
-    IDS_TOP, IDS_USED, KIND, NEXT, NO_POINT, OLD_PLACE, OLD_SIDE, OPEN, ORDINARY, PAUSED, PHASE, PLACE, ROOM, SIDE, SLOT,
+    BY_INTEGERS, DECIDED, DEPTH, EMITTED, END, FACETS_EMITTED, FINISHED, FULL, GROW_ARENA, NEXT, NO_POINT, ROOM,
     UNDECIDED, VERTICES_EMITTED, State, new_state,
 )  # fmt: skip
 from affinelens.network import Network
@@ -54,24 +55,10 @@ class _Part:
         frame, depth = self.state.stack.frame, int(self.state.control[DEPTH])
         for f in range(depth - 1):
             if frame[f, NEXT] < frame[f, END]:
-                taken = _single_child(self.state, f, int(frame[f, END]) - 1)
+                taken = single_child(self.state, f, int(frame[f, END]) - 1)
                 frame[f, END] -= 1
                 return taken
         return None
-
-
-def _single_child(state: State, f: int, child: int) -> State:
-    """A copy of the walk that has only one child of frame f left to do; some frame is above f."""
-    copy = state.copied()
-    frame, slot = copy.stack.frame, copy.stack.slot
-    for g in range(int(copy.control[DEPTH]) - 1, f, -1):
-        if frame[g, SLOT] >= 0:
-            slot[frame[g, SLOT], PLACE] = frame[g, OLD_PLACE]
-            slot[frame[g, SLOT], SIDE] = frame[g, OLD_SIDE]
-    copy.control[[DEPTH, ARENA_USED, IDS_USED]] = f + 1, frame[f + 1, ARENA_TOP], frame[f + 1, IDS_TOP]
-    frame[:f, NEXT] = frame[:f, END]
-    frame[f, NEXT], frame[f, END] = child, child + 1
-    return copy
 
 
 class Walk:
@@ -90,6 +77,7 @@ class Walk:
         progress: ProgressFunction | None,
         sink: Sink | None,
     ) -> None:
+        prepare(progress)
         self._started = time.monotonic()
         self._name = name
         self._compiled = compile_program(network, frame)
@@ -271,17 +259,17 @@ class Walk:
         if not n or not self._keep:
             return
         ends = np.concatenate([np.zeros((1, 2), dtype=np.int64), results.ends[:n]])
-        facets = results.facets[: control[FACETS_EMITTED]]
         scale = self._compiled.scale
+        listed = results.facets[: control[FACETS_EMITTED]]
+        corners = slice(0, int(control[VERTICES_EMITTED]))
         columns = Columns(
             results.patterns[:n].copy(),
             results.points[:n] * scale,
-            facets[:, 0].copy(),
-            facets[:, 1].astype(np.int8),
-            ends[:, 0],
             {i: tuple(v * Fraction(s) for v, s in zip(p, scale, strict=True)) for i, p in part.exact_points.items()},
-            results.vertices[: control[VERTICES_EMITTED]] * scale if self._vertices else None,
-            ends[:, 1].copy() if self._vertices else None,
+            Facets(listed[:, 0].copy(), listed[:, 1].astype(np.int8), ends[:, 0].copy()) if self._facets else None,
+            Vertices(results.vertices[corners] * scale, results.vertex_tight[corners].copy(), ends[:, 1].copy())
+            if self._vertices
+            else None,
         )
         part.chunks.append(columns if self._sink is None else self._sink(columns))
         part.exact_points = {}
@@ -300,9 +288,25 @@ class Walk:
         counts = self._counts.tolist()
         if not network.stages:
             counts = [self._found]
-        empty = Columns.empty(network.choice_offsets[-1], self._compiled.program.dim, network.pattern_type)
-        columns = Columns.joined(chunks) if chunks and self._sink is None else empty
+        columns = Columns.joined(chunks) if chunks and self._sink is None else self._no_columns()
         return Outcome(
             self._name, status, certificate, tuple(counts), time.monotonic() - self._started, columns,
-            tuple(chunks) if self._sink is not None else (),
+            tuple(chunks) if self._sink is not None else (), self._share(status),
         )  # fmt: skip
+
+    def _share(self, status: Status) -> float:
+        """How much of the domain's volume was walked: all but what is still open in some part."""
+        if status is Status.COMPLETE:
+            return 1.0
+        return max(0.0, 1.0 - sum(pending_share(self._compiled, part.state) for part in self._parts))
+
+    def _no_columns(self) -> Columns:
+        network, d = self._compiled.network, self._compiled.program.dim
+        none, start = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        return Columns(
+            np.zeros((0, network.choice_offsets[-1]), dtype=network.pattern_type),
+            np.zeros((0, d)),
+            {},
+            Facets(none, none.astype(np.int8), start) if self._facets else None,
+            Vertices(np.zeros((0, d)), np.zeros((0, 1), dtype=np.uint64), start) if self._vertices else None,
+        )

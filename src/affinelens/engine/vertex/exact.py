@@ -18,7 +18,19 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import ExactMatrix
 from affinelens.engine.vertex.program import Compiled
 from affinelens.network import MaxGroups
-from affinelens.engine.vertex.state import ANSWER, BREAK, KNOWN, PLACE, POINT_COUNT, POINT_IDS, REQUESTS, ROW_PLACE, SIDE, VERTEX, State
+from affinelens.engine.vertex.state import (
+    ANSWER,
+    BREAK,
+    KNOWN,
+    PLACE,
+    POINT_COUNT,
+    POINT_IDS,
+    REQUESTS,
+    ROW_PLACE,
+    SIDE,
+    VERTEX,
+    State,
+)
 
 Floats = NDArray[np.float64]
 _FORMS_KEPT = 4096

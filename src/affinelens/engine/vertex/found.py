@@ -10,8 +10,8 @@ from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
 from affinelens.engine.vertex.jit import inlined, kernel
 from affinelens.engine.vertex.program import BREAK_OFFSET, BREAKS, CHOICE, CHOICE_OFFSET, GROUPED, PLAIN, Program
 from affinelens.engine.vertex.state import (
-    BASE, BREAK, COUNT_ONLY, EMITTED, FACET_COLUMN, FACETS_EMITTED, FINISHED, FULL, NO_POINT, PLACE, POINT_COUNT, POINT_IDS, ROOM,
-    SIDE, VERTEX_COLUMN, VERTICES_EMITTED, WORK, Arena, Results, Rows, Stack,
+    BASE, BREAK, COUNT_ONLY, EMITTED, FACETS_EMITTED, FACET_COLUMN, FINISHED, FULL, NO_POINT, PLACE, POINT_COUNT,
+    POINT_IDS, ROOM, SIDE, VERTEX_COLUMN, VERTICES_EMITTED, WORK, Arena, Results, Rows, Stack,
 )  # fmt: skip
 
 
@@ -104,7 +104,6 @@ def _write_facets(
     A hyperplane touches the region in a facet unless its vertices all lie on another one that has more of them. Of
     hyperplanes that touch it in the same facet the first is named.
     """
-    d = program.dim
     facets = results.facets
     begin = control[FACETS_EMITTED]
     end = begin

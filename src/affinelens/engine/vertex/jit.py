@@ -39,7 +39,7 @@ def _compiled(function: Function, inline: bool) -> Function:
 
 def _tie_cache_to_all_kernels(compiled: Any) -> None:
     """Make a kernel's cache stale when any kernel changes: Numba looks only at the kernel's own file."""
-    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    file: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if hasattr(file, "_source_stamp"):
         file._source_stamp = _digest()
 

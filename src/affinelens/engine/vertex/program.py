@@ -283,13 +283,10 @@ def _program(network: Network, parts: Sequence[_StageParts], rows: ExactMatrix) 
         _offsets(part.activation.choices for part in parts),
         [_is_plain(part.activation) for part in parts],
         [part.grouped for part in parts],
-        [part.base_slope.any() for part in parts],
+        [int(part.base_slope.any()) for part in parts],
         target_start,
     )
-    accuracy = [
-        [part.rounding, 0.0 if part.exact else 4 * UNIT_ROUNDOFF, part.quantum]
-        for part in parts
-    ]
+    accuracy = [[part.rounding, 0.0 if part.exact else 4 * UNIT_ROUNDOFF, part.quantum] for part in parts]
     return Program(
         dim=dim,
         stages=len(parts),
@@ -416,7 +413,9 @@ def _parameter_rows(stage: Stage) -> Iterator[list[int]]:
         table = table + linear.apply_exact(ExactMatrix.from_floats(unit))
         start += size
     if stage.linear.bias is not None:
-        table = table + stage.linear.bias.apply_exact(ExactMatrix.from_floats(np.append(np.zeros(width - 1), 1.0)[None]))
+        table = table + stage.linear.bias.apply_exact(
+            ExactMatrix.from_floats(np.append(np.zeros(width - 1), 1.0)[None])
+        )
     rows = stage.activation.breaks.exact(table)
     entries = [int(n) for n in rows.numerators.entries()]
     for index in range(rows.shape[0]):
@@ -434,7 +433,8 @@ def _direction(row: list[int]) -> tuple[tuple[int, ...], int]:
 
 def _groups(parts: Sequence[_StageParts]) -> tuple[Indices, Indices]:
     """For every choice the first unit and the size of its group, and where its square table of pairs begins."""
-    rows, pairs = [], []
+    rows: list[tuple[int, int, int]] = []
+    pairs: list[int] = []
     for part in parts:
         activation = part.activation
         if not isinstance(activation, MaxGroups):

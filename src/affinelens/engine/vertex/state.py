@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import gcd
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.engine.vertex.program import BREAK_OFFSET, BREAKS, CHOICE_OFFSET, PADDED, QUANTUM, ROW_OFFSET
-from affinelens.engine.vertex.program import UNIT_OFFSET, Compiled, Program
+from affinelens.engine.vertex.program import UNIT_OFFSET, Compiled
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 # Columns of Stack.frame; the levels of the stages' sums follow.
-(STAGE, PHASE, UNIT, NEXT, END, IDS, COUNT, FRESH, FRESH_COUNT, SPLIT, BELOW, ABOVE, ARENA_TOP, IDS_TOP, SLOT, OLD_PLACE,
- OLD_SIDE, KIND, GROUP, WINNER, LEVEL) = range(21)  # fmt: skip
+(STAGE, PHASE, UNIT, NEXT, END, IDS, COUNT, FRESH, FRESH_COUNT, SPLIT, BELOW, ABOVE, ARENA_TOP, IDS_TOP, SLOT,
+ OLD_PLACE, OLD_SIDE, KIND, GROUP, WINNER, LEVEL) = range(21)  # fmt: skip
 # Phases of a frame.
 OPEN, BRANCHING, STARTED, ENTERED, SPLIT_BY_GROUP, CONCLUDING = range(6)
 # Kinds of a frame: an ordinary cell; one that keeps only the part where a group's candidate wins; the domain in the
@@ -44,8 +44,8 @@ PLACE, SIDE = range(2)
 # Columns of Requests.
 VERTEX, ROW_PLACE, BIT, ANSWER = range(4)
 # Control: the walk's own counters.
-(DEPTH, ARENA_USED, IDS_USED, REQUESTS, DECIDED, BY_INTEGERS, REFRESHED, EMITTED, FACETS_EMITTED, VERTICES_EMITTED, WORK,
- POINT_IDS, POINT_COUNT, FACET_COLUMN, VERTEX_COLUMN, COUNT_ONLY, SECTIONS, ROOM) = range(18)  # fmt: skip
+(DEPTH, ARENA_USED, IDS_USED, REQUESTS, DECIDED, BY_INTEGERS, REFRESHED, EMITTED, FACETS_EMITTED, VERTICES_EMITTED,
+ WORK, POINT_IDS, POINT_COUNT, FACET_COLUMN, VERTEX_COLUMN, COUNT_ONLY, SECTIONS, ROOM) = range(18)  # fmt: skip
 # How a kernel call ended.
 (FINISHED, PAUSED, FULL, UNDECIDED, NO_POINT, GROW_ARENA, GROW_IDS, GROW_FRAMES, GROW_LEVELS, GROW_SLOTS,
  GROW_REQUESTS) = range(11)  # fmt: skip
@@ -177,17 +177,25 @@ class State:
         )
         control = self.control.copy()
         control[[DECIDED, BY_INTEGERS, REFRESHED, EMITTED, FACETS_EMITTED, VERTICES_EMITTED, REQUESTS]] = 0
-        arena = Arena(*(array.copy() for array in self.arena))
+        arena = _copied(self.arena)
         arena.whole[:, -1] = 0
         return State(
             control,
             arena,
-            Stack(*(array.copy() for array in self.stack)),
-            Rows(*(array.copy() for array in self.rows)),
-            Functions(*(array.copy() for array in self.functions)),
+            _copied(self.stack),
+            _copied(self.rows),
+            _copied(self.functions),
             results,
             np.zeros_like(self.requests),
         )
+
+
+Group = TypeVar("Group", Arena, Stack, Rows, Functions)
+
+
+def _copied(group: Group) -> Group:
+    arrays: Any = [array.copy() for array in group]
+    return type(group)(*arrays)
 
 
 def _doubled(array: NDArray[Any]) -> NDArray[Any]:
@@ -195,7 +203,12 @@ def _doubled(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def new_state(
-    compiled: Compiled, results: int, *, facets: bool = False, vertices: bool = False, count_only: bool = False,
+    compiled: Compiled,
+    results: int,
+    *,
+    facets: bool = False,
+    vertices: bool = False,
+    count_only: bool = False,
     sections: bool = False,
 ) -> State:
     """A walk about to start, with room for a number of regions before they must be taken away."""
@@ -260,7 +273,13 @@ def new_state(
         ),
         requests=np.zeros((1024, 4), dtype=np.int64),
     )
-    state.control[[FACET_COLUMN, VERTEX_COLUMN, COUNT_ONLY, SECTIONS, ROOM]] = facets, vertices, count_only, sections, results
+    state.control[[FACET_COLUMN, VERTEX_COLUMN, COUNT_ONLY, SECTIONS, ROOM]] = (
+        facets,
+        vertices,
+        count_only,
+        sections,
+        results,
+    )
     _fill_rows(state, compiled)
     _fill_root(state, compiled)
     return state

@@ -10,7 +10,8 @@ from affinelens.engine.vertex.bits import ONE, count_bits, lowest_bit
 from affinelens.engine.vertex.error_bounds import crossing_error, value_bound
 from affinelens.engine.vertex.jit import inlined, kernel
 from affinelens.engine.vertex.state import (
-    BASE, BIT, BY_INTEGERS, CONSTANT_ERROR, DECIDED, IS_WHOLE, KNOWN, PLACE, REFRESHED, ROW_PLACE, SIZE, VERTEX, Arena,
+    BASE, BIT, BY_INTEGERS, CONSTANT_ERROR, DECIDED, IS_WHOLE, KNOWN, PLACE, REFRESHED, ROW_PLACE, SIZE, VERTEX,
+    Arena,
 )  # fmt: skip
 
 _UNKNOWN = 2
@@ -38,7 +39,7 @@ def is_edge(tight: Any, ids: Any, start: int, n: int, p: int, q: int, d: int) ->
         return True
     for i in range(n):
         v = ids[start + i]
-        if v == p or v == q:
+        if v == p or v == q:  # noqa: SIM109
             continue
         contained = True
         for w in range(words):
@@ -71,8 +72,8 @@ def copy_vertex(arena: Arena, v: int, to: int, d: int) -> None:
 
 @inlined
 def cross(
-    control: Any, arena: Arena, row: Any, row_whole: Any, slots: Any, place: int, p: int, q: int, p_value: float, to: int,
-    slot: int, d: int,
+    control: Any, arena: Arena, row: Any, row_whole: Any, slots: Any, place: int, p: int, q: int, p_value: float,
+    to: int, slot: int, d: int,
 ) -> None:  # fmt: skip
     """Make the vertex where a hyperplane meets the edge from p (above it, with the given value) to q (below it)."""
     x, tight, signs = arena.x, arena.tight, arena.signs

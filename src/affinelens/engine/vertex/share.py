@@ -1,0 +1,87 @@
+"""What a stopped walk has left: the children still to come of its open frames, and how much of the domain they are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.engine.vertex.cells import walk
+from affinelens.engine.vertex.exact import Arbiter
+from affinelens.engine.vertex.program import Compiled
+from affinelens.engine.vertex.state import (
+    ABOVE, ARENA_TOP, ARENA_USED, BELOW, BRANCHING, COUNT, DEPTH, EMITTED, END, FRESH_COUNT, GROW_ARENA, IDS, IDS_TOP,
+    IDS_USED, NEXT, OLD_PLACE, OLD_SIDE, PHASE, PLACE, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, UNDECIDED, State,
+    new_state,
+)  # fmt: skip
+from affinelens.engine.vertex.volume import cell_volumes
+
+
+def single_child(state: State, f: int, child: int) -> State:
+    """A copy of the walk that has only one child of frame f left to do; some frame is above f."""
+    copy = state.copied()
+    frame, slot = copy.stack.frame, copy.stack.slot
+    for g in range(int(copy.control[DEPTH]) - 1, f, -1):
+        if frame[g, SLOT] >= 0:
+            slot[frame[g, SLOT], PLACE] = frame[g, OLD_PLACE]
+            slot[frame[g, SLOT], SIDE] = frame[g, OLD_SIDE]
+    copy.control[[DEPTH, ARENA_USED, IDS_USED]] = f + 1, frame[f + 1, ARENA_TOP], frame[f + 1, IDS_TOP]
+    frame[:f, NEXT] = frame[:f, END]
+    frame[f, NEXT], frame[f, END] = child, child + 1
+    return copy
+
+
+def pending_share(compiled: Compiled, state: State) -> float:
+    """An upper bound on the share of the domain's volume that a stopped walk has not been through.
+
+    It is exact unless the walk stopped among the candidates of a group: then their whole cell is taken as not done.
+    """
+    depth = int(state.control[DEPTH])
+    frame = state.stack.frame
+    pending = 0.0
+    for f in range(depth):
+        left = range(int(frame[f, NEXT]), int(frame[f, END]))
+        whole = frame[f, PHASE] != BRANCHING and (frame[f, PHASE] != SPLIT_BY_GROUP or left)
+        if whole:
+            pending += _volume(state, int(frame[f, IDS]), int(frame[f, COUNT]))
+            break
+        for child in left:
+            begin, end = _child_ids(frame[f], child)
+            pending += _volume(state, begin, end - begin)
+    return pending / _domain_volume(compiled) if pending else 0.0
+
+
+def _child_ids(frame: NDArray[np.int64], child: int) -> tuple[int, int]:
+    """Where the ids of a cut cell's part are: [below | on the hyperplane | above]."""
+    begin = int(frame[SPLIT])
+    middle = begin + int(frame[BELOW])
+    end = middle + int(frame[FRESH_COUNT])
+    return (begin, end) if child == 0 else (middle, end + int(frame[ABOVE]))
+
+
+def _volume(state: State, start: int, count: int) -> float:
+    """Volume of the cell with the given ids."""
+    ids = state.arena.ids[start : start + count]
+    points = np.ascontiguousarray(state.arena.x[ids, :-1])
+    tight = np.ascontiguousarray(state.arena.tight[ids])
+    return float(cell_volumes(points, np.array([count]), tight, points.shape[1])[0])
+
+
+def _domain_volume(compiled: Compiled) -> float:
+    """Volume of the domain, in the kernels' coordinates."""
+    if compiled.is_box:
+        return float(np.prod(compiled.upper - compiled.lower))
+    state, arbiter = new_state(compiled, 1), Arbiter(compiled)
+    while True:
+        depth = int(state.control[DEPTH])
+        stages = state.stack.frame[:depth, STAGE]
+        if depth and (stages[-1] >= 0 or state.control[EMITTED]):
+            cell = state.stack.frame[int(np.flatnonzero(stages < 0)[-1])]
+            return _volume(state, int(cell[IDS]), int(cell[COUNT]))
+        status = walk(
+            compiled.program, state.control, state.arena, state.stack, state.rows, state.functions, state.results,
+            state.requests, 0,
+        )  # fmt: skip
+        if status == UNDECIDED:
+            arbiter.answer(state)
+        elif status >= GROW_ARENA:
+            state = state.grown(status)
