@@ -16,7 +16,7 @@ bench: .venv/dev.stamp  ## measure, side by side, and print tables
 	$(BIN)/python -m benchmarks
 
 bench-peers: .venv/dev.stamp  ## measure other tools, each in an environment of its own
-	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks --peers
 
 .venv/python.stamp:
 	$(PYTHON) -m venv .venv

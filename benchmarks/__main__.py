@@ -1,92 +1,123 @@
-"""``make bench``: how fast regions are found, one process against two, and against a peer where one is given.
+"""``make bench``: how fast regions are found and counted, each ratio measured side by side in one run.
 
-``RELUCENT_PYTHON=path/to/python make bench`` adds relucent, from an environment of its own that has it installed,
-on the same networks in the same run.
+``python -m benchmarks --acas NET.onnx`` adds ACAS Xu network 1_1 on the box of its property 3. ``--peers`` (``make
+bench-peers``) adds relucent and affinitree, each from an environment of its own.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
-import time
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import affinelens as al
-from benchmarks.networks import Layers, kaiming_uniform
+from benchmarks.measure import counting, enumerating
+from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
 
-LOW_DIMENSION = [((3, 16, 16, 2), 0), ((3, 16, 16, 2), 1), ((2, 32, 32, 32, 1), 0), ((4, 12, 12, 2), 0)]
-WITH_PEER = LOW_DIMENSION[:2]
-HIGH_DIMENSION = (784, 32, 32, 10)
-RADIUS = 0.0085
+CASES = [
+    (2, 32, 32, 32, 1), (3, 32, 32, 1), (3, 32, 32, 32, 1), (2, 64, 64, 64, 64, 1), (2, 128, 128, 128, 1),
+    (4, 32, 32, 1), (4, 64, 1), (5, 64, 1),
+]  # fmt: skip
+BESIDE_LINEAR_PROGRAM = (3, 32, 32, 1)
+DEGENERATE = [(3, 32, 32, 1), (2, 32, 32, 32, 1)]
+EXACTNESS = [(3, 32, 32, 1), (4, 64, 1)]
+INTO_DIRECTORY = (5, 64, 1)
+# Property 3 of the ACAS Xu benchmark, in the network's normalised inputs.
+ACAS_BOX = (
+    [-0.30353115613746867, -0.009549296585513092, 0.4933803235848431, 0.3, 0.3],
+    [-0.2985528118996924, 0.009549296585513092, 0.49999999998567607, 0.5, 0.5],
+)
 
 
 def main() -> None:
-    columns = ("enumerate", "two workers", "count", "relucent")
-    print(f"{'network':>16} {'regions':>8} {' '.join(f'{name:>12}' for name in columns)} {'ratio':>7}")
-    for sizes, seed in LOW_DIMENSION:
-        low_dimension(sizes, seed)
-    high_dimension()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--acas", metavar="NET.onnx", help="ACAS Xu network 1_1")
+    parser.add_argument("--peers", action="store_true", help="measure relucent and affinitree too")
+    parser.add_argument("--quick", action="store_true", help="leave out the largest cases")
+    arguments = parser.parse_args()
+    cases = CASES[:6] if arguments.quick else CASES
+    print(f"{'network':>10} {'regions':>10} {'vertex':>12} {'two workers':>12} {'count':>12} {'two workers':>12}")
+    for sizes in cases:
+        row(name_of(sizes), kaiming_uniform(sizes, 0), al.Box(-1, 1, dim=sizes[0]))
+    if arguments.acas:
+        row("ACAS 1_1", arguments.acas, al.Box(*ACAS_BOX))
+    print()
+    degenerate()
+    exactness()
+    beside_linear_program()
+    if not arguments.quick:
+        into_directory()
+    if arguments.peers:
+        from benchmarks.peers.__main__ import main as peers
+
+        peers([])
 
 
-def low_dimension(sizes: tuple[int, ...], seed: int) -> None:
-    layers = kaiming_uniform(sizes, seed)
-    domain = al.Box(-1, 1, dim=sizes[0])
-    regions, one = rate(layers, domain, workers=1)
-    _, two = rate(layers, domain, workers=2)
-    started = time.perf_counter()
-    al.count(layers, domain, workers=1)
-    counting = regions / (time.perf_counter() - started)
-    peer = relucent_rate(layers, regions) if (sizes, seed) in WITH_PEER else None
-    name = "-".join(map(str, sizes))
-    ratio = f"{one / peer:6.1f}x" if peer else "-"
-    shown = f"{peer:10.0f}/s" if peer else "-"
-    print(f"{name:>16} {regions:>8} {one:10.0f}/s {two:10.0f}/s {counting:10.0f}/s {shown:>12} {ratio:>7}", flush=True)
+def row(name: str, model: Any, domain: al.Domain) -> None:
+    regions, one = enumerating(model, domain)
+    _, two = enumerating(model, domain, workers=2)
+    found, alone = counting(model, domain)
+    assert found == regions
+    _, both = counting(model, domain, workers=2)
+    rates = [regions / seconds for seconds in (one, two, alone, both)]
+    print(f"{name:>10} {regions:>10} {' '.join(f'{rate / 1e6:10.2f} M' for rate in rates)}", flush=True)
 
 
-def rate(model: Any, domain: al.Domain, *, workers: int) -> tuple[int, float]:
-    started = time.perf_counter()
-    regions = al.enumerate(model, domain, workers=workers)
-    assert regions.status is al.Status.COMPLETE
-    return len(regions), len(regions) / (time.perf_counter() - started)
+def degenerate() -> None:
+    """Time per region where ties are everywhere, against a generic network of the same size."""
+    for sizes in DEGENERATE:
+        domain = al.Box(-1, 1, dim=sizes[0])
+        regions, seconds = enumerating(kaiming_uniform(sizes, 0), domain)
+        generic = seconds / regions
+        for kind, make in (("zero bias", zero_bias), ("integer weights", integer_weights)):
+            regions, seconds = enumerating(make(sizes, 0), domain)
+            ratio = seconds / regions / generic
+            print(f"{name_of(sizes)}, {kind}: {regions} regions, {ratio:.1f} x the generic time a region", flush=True)
 
 
-def high_dimension() -> None:
-    """An l-infinity ball in 784 dimensions."""
-    layers = kaiming_uniform(HIGH_DIMENSION, 0)
-    middle = np.full(HIGH_DIMENSION[0], 0.5)
-    started = time.perf_counter()
-    regions = al.enumerate(layers, al.Box(middle - RADIUS, middle + RADIUS))
-    seconds = time.perf_counter() - started
-    name = "-".join(map(str, HIGH_DIMENSION))
-    print(f"{name:>16} {len(regions):>8} regions within {RADIUS:g} of the middle in {seconds:.0f} s: {regions.status}")
-
-
-def relucent_rate(layers: Layers, regions: int) -> float | None:
-    """Regions per second of relucent on the same network, or None if no interpreter that has it was given."""
-    interpreter = os.environ.get("RELUCENT_PYTHON")
-    if not interpreter:
-        return None
+def exactness() -> None:
+    """The same kernels with and without their error bounds."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "layers.npz"
-        arrays: dict[str, Any] = {
-            f"{kind}{i}": a for i, pair in enumerate(layers) for kind, a in zip("Wb", pair, strict=True)
-        }
-        np.savez(path, **arrays)
-        script = Path(__file__).with_name("relucent_rate.py")
-        command = [interpreter, str(script), str(path)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        print(result.stderr.strip().splitlines()[-1], file=sys.stderr)
-        return None
-    found, per_second = result.stdout.split()[-2:]
-    if int(found) != regions:
-        print(f"relucent found {found} regions, not {regions}", file=sys.stderr)
-    return float(per_second)
+        environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+        loose = json.loads(_process("benchmarks.tolerance_only", EXACTNESS, environment))
+    for sizes, (regions, walking, alone) in zip(EXACTNESS, loose, strict=True):
+        model, domain = kaiming_uniform(sizes, 0), al.Box(-1, 1, dim=sizes[0])
+        found, exact = enumerating(model, domain)
+        _, count = counting(model, domain)
+        same = "the same count" if found == regions else f"{regions} regions instead of {found}"
+        print(
+            f"{name_of(sizes)}, exactness: vertex {exact / walking:.2f} x, count {count / alone:.2f} x the time of "
+            f"tolerances ({same})",
+            flush=True,
+        )
+
+
+def beside_linear_program() -> None:
+    """Regions a second of the two engines on one network; the slower one is stopped after ten seconds."""
+    sizes = BESIDE_LINEAR_PROGRAM
+    model, domain = kaiming_uniform(sizes, 0), al.Box(-1, 1, dim=sizes[0])
+    regions, seconds = enumerating(model, domain)
+    slow = al.enumerate(model, domain, engine="linear_program", workers=1, time_limit=10)
+    ratio = (regions / seconds) / (len(slow) / slow.seconds)
+    print(f"{name_of(sizes)}, against linear_program ({len(slow) / slow.seconds:.0f}/s): {ratio:.0f} x", flush=True)
+
+
+def into_directory() -> None:
+    found = json.loads(_process("benchmarks.into_directory", INTO_DIRECTORY, dict(os.environ)))
+    rate, peak = found["regions"] / found["seconds"] / 1e6, found["peak"] / 2**20
+    print(f"{name_of(INTO_DIRECTORY)}, into a run directory: {rate:.2f} M/s, peak memory {peak:.0f} MiB", flush=True)
+
+
+def _process(module: str, job: object, environment: dict[str, str]) -> str:
+    command = [sys.executable, "-m", module]
+    done = subprocess.run(command, input=json.dumps(job), capture_output=True, text=True, env=environment, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return done.stdout.strip().splitlines()[-1]
 
 
 if __name__ == "__main__":

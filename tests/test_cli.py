@@ -179,7 +179,7 @@ def test_max_regions_equal_to_the_count_is_complete(cross: Path) -> None:
 
 @pytest.mark.parametrize("command", ["count", "enumerate"])
 def test_time_limit_stops_early_and_says_so(command: str, tmp_path: Path) -> None:
-    model = write_network(tmp_path / "big.npz", 4, 64, 64, 2)
+    model = write_network(tmp_path / "big.npz", 5, 200, 200, 2)
     found = report(command, model, "--box", -1, 1, "--time-limit", 1.5)
     assert found["status"] == "TIME_LIMIT"
     assert found["layer_counts"][0] > 0
@@ -251,7 +251,7 @@ class Terminal:
 
 
 def test_progress_on_a_terminal_and_one_object_on_stdout(tmp_path: Path) -> None:
-    model = write_network(tmp_path / "big.npz", 4, 64, 64, 2)
+    model = write_network(tmp_path / "big.npz", 5, 200, 200, 2)
     terminal = Terminal("count", model, "--box", -1, 1, "--time-limit", 2, "--json")
     code, output = terminal.finish()
     assert code == 0
@@ -261,7 +261,7 @@ def test_progress_on_a_terminal_and_one_object_on_stdout(tmp_path: Path) -> None
 
 
 def test_interrupt_saves_what_was_found(tmp_path: Path) -> None:
-    model = write_network(tmp_path / "big.npz", 4, 64, 64, 2)
+    model = write_network(tmp_path / "big.npz", 5, 200, 200, 2)
     run_path = tmp_path / "run"
     terminal = Terminal("enumerate", model, "--box", -1, 1, "--workers", 2, "-o", run_path)
     assert terminal.read_until(SOME_REGIONS)
@@ -278,7 +278,7 @@ def test_interrupt_saves_what_was_found(tmp_path: Path) -> None:
 
 
 def test_interrupt_of_a_count_reports_what_was_found(tmp_path: Path) -> None:
-    model = write_network(tmp_path / "big.npz", 4, 64, 64, 2)
+    model = write_network(tmp_path / "big.npz", 5, 200, 200, 2)
     terminal = Terminal("count", model, "--box", -1, 1, "--json")
     assert terminal.read_until(SOME_REGIONS)
     terminal.process.send_signal(signal.SIGINT)

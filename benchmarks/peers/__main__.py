@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,11 @@ TIME_LIMIT = 60.0
 GRACE = 60.0
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description="Measure other tools.")
     parser.add_argument("--time-limit", type=float, default=TIME_LIMIT, metavar="SECONDS", help="for each run")
     parser.add_argument("--environments", type=Path, default=FOLDER, metavar="FOLDER", help="where the tools live")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     print_table(measure(options.time_limit, options.environments))
 
 

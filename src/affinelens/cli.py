@@ -185,6 +185,8 @@ def count(model: str, box: Any, domain_file: str | None, as_json: bool, **option
 @_WALK
 @click.option("-o", "--output", metavar="RUN", help="Directory to save the regions in.")
 @click.option("--overwrite", is_flag=True, help="Replace a run that is already in RUN.")
+@click.option("--facets/--no-facets", default=True, help="Find the facets of each region.")
+@click.option("--vertices", is_flag=True, help="Keep the vertices of each region.")
 @_JSON
 def enumerate_command(
     model: str, box: Any, domain_file: str | None, output: str | None, overwrite: bool, as_json: bool, **options: Any
@@ -197,9 +199,7 @@ def enumerate_command(
     compiled = network(model)
     domain = _read_domain(compiled, box, domain_file)
     with _progress() as progress:
-        regions = enumerate_regions(compiled, domain, progress=progress, **options)
-    if output is not None:
-        regions.save(output, overwrite=overwrite)
+        regions = enumerate_regions(compiled, domain, progress=progress, run=output, overwrite=overwrite, **options)
     if as_json:
         _print_json(_report(regions.outcome) | {"model": model, "run": output})
         return _exit_code(regions.status)

@@ -36,6 +36,7 @@ def enumerate(
     time_limit: float | None = None,
     progress: ProgressFunction | None = None,
     run: str | Path | None = None,
+    overwrite: bool = False,
     cut_outputs: bool = False,
     facets: bool = True,
     vertices: bool = False,
@@ -60,6 +61,8 @@ def enumerate(
     run
         Directory to save the result in, even if it was stopped early. Regions are written there as they are found and
         read back when they are first looked at, so that the walk takes little memory however many there are.
+    overwrite
+        Replace a run that is already there.
     cut_outputs
         Also cut regions where an output is zero (the paper's Algorithm 1 as printed).
     facets, vertices
@@ -95,7 +98,7 @@ def enumerate(
         return RegionSet(compiled, domain, outcome, options)
     require_domain(domain)
     path = Path(run)
-    with RunWriter(path, domain) as writer:
+    with RunWriter(path, domain, overwrite=overwrite) as writer:
         compiled, outcome = walk(model, domain, sink=writer.write, **asked)
         writer.finish(compiled, outcome, options, outcome.chunks)
     return RegionSet(compiled, domain, replace(outcome, columns=lambda: load(path).outcome.table), options)

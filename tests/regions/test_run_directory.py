@@ -107,7 +107,7 @@ def test_load_gives_back_what_was_saved(case: str, tmp_path: Path) -> None:
 def test_an_empty_set_is_saved_too(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     layers = [(generator.normal(size=(b, a)), generator.normal(size=b)) for a, b in ((3, 48), (48, 48), (48, 1))]
-    saved = al.enumerate(layers, al.Box(-1, 1, dim=3), workers=1, time_limit=1e-9)
+    saved = al.enumerate(layers, al.Box(-1, 1, dim=3), engine="linear_program", workers=1, time_limit=1e-9)
     assert len(saved) == 0
     saved.save(tmp_path / "run")
     found = al.load(tmp_path / "run")
@@ -134,7 +134,7 @@ def test_a_loaded_set_answers_like_the_saved_one(regions: al.RegionSet, run: Pat
 
 
 def test_many_shards(regions: al.RegionSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_directory, "_SHARD_ROWS", 4)
+    monkeypatch.setattr(run_directory, "SHARD_ROWS", 4)
     regions.save(tmp_path / "run")
     assert len(list((tmp_path / "run").glob("*.parquet"))) == -(-len(regions) // 4) > 1
     assert_same(al.load(tmp_path / "run"), regions)
@@ -481,12 +481,12 @@ FORGED: dict[str, Callable[[pa.Table], pa.Table]] = {
     "pattern as float": column_set(
         "pattern", lambda table: pa.array([[0.5] * 5] * len(table), type=pa.list_(pa.float64(), 5))
     ),
-    "coordinates of another dimension": column_set(
-        "coordinates", lambda table: pa.array([[0.0]] * len(table), type=pa.list_(pa.float64(), 1))
+    "point of another dimension": column_set(
+        "point", lambda table: pa.array([[0.0]] * len(table), type=pa.list_(pa.float64(), 1))
     ),
-    "coordinates NaN": lists("coordinates", lambda rows: [[float("nan")] * len(row) for row in rows]),
-    "coordinates as text": column_set("coordinates", lambda table: pa.array([["0", "0"]] * len(table))),
-    "coordinates as numbers": column_set("coordinates", lambda table: pa.array([0.5] * len(table))),
+    "point NaN": lists("point", lambda rows: [[float("nan")] * len(row) for row in rows]),
+    "point as text": column_set("point", lambda table: pa.array([["0", "0"]] * len(table))),
+    "point as numbers": column_set("point", lambda table: pa.array([0.5] * len(table))),
     "exact point as garbage": lists("exact_coordinates", lambda rows: [["x", "y"]] * len(rows)),
     "exact point over zero": lists("exact_coordinates", lambda rows: [["1/0", "1"]] * len(rows)),
     "exact point of another dimension": lists("exact_coordinates", lambda rows: [["1/2"]] * len(rows)),

@@ -22,8 +22,8 @@ from affinelens.engine.outcome import (
 from affinelens.network import Network
 
 __all__ = [
-    "ENGINES", "Certificate", "Choice", "Columns", "Facets", "Limits", "Outcome", "Progress", "ProgressFunction", "Sink",
-    "Status", "Vertices", "choose", "require_known", "run",
+    "ENGINES", "Certificate", "Choice", "Columns", "Facets", "Limits", "Outcome", "Progress", "ProgressFunction",
+    "Sink", "Status", "Vertices", "choose", "require_known", "run",
 ]  # fmt: skip
 
 

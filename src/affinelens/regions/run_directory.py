@@ -28,7 +28,6 @@ from affinelens.network import Network
 from affinelens.network.serial import network_from_data, network_to_data
 from affinelens.npz import read_npz
 from affinelens.regions.region_set import RegionSet
-from affinelens.regions.table import columns_from_table, columns_to_table
 from affinelens.version import __version__
 
 MANIFEST = "manifest.json"
@@ -91,6 +90,8 @@ class RunWriter:
     def write(self, columns: Columns) -> dict[str, Any]:
         """Write a shard and return its entry in the manifest."""
         import pyarrow.parquet as pq
+
+        from affinelens.regions.table import columns_to_table
 
         file = self._folder / f"regions-{next(self._numbers):05d}.parquet"
         table = columns_to_table(columns, self._domain.frame)
@@ -262,6 +263,8 @@ def _share(value: Any) -> float | None:
 def _read_columns(folder: Path, manifest: dict[str, Any], network: Network, domain: Domain) -> Columns:
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    from affinelens.regions.table import columns_from_table
 
     tables = []
     for shard in manifest["shards"]:

@@ -419,6 +419,7 @@ def _next_child(
     if g >= len(frame):
         return GROW_FRAMES
     stack.slot[frame[f, SLOT], SIDE] = 2 * side - 1
+    word, bit = frame[f, UNIT] >> 6, ONE << np.uint64(frame[f, UNIT] & 63)
     for w in range(stack.used.shape[1]):
         total = NONE
         for i in range(n):
@@ -434,10 +435,13 @@ def _next_child(
             stack.cutting[g, w] = NONE
             continue
         positive, negative = NONE, NONE
-        for i in range(n):
-            v = ids[start + i]
-            positive |= signs[v, w]
-            negative |= signs[v, half + w]
+        if before == bit and w == word:  # the child lies on one side of the only hyperplane there was
+            positive, negative = (bit, NONE) if side == 1 else (NONE, bit)
+        else:
+            for i in range(n):
+                v = ids[start + i]
+                positive |= signs[v, w]
+                negative |= signs[v, half + w]
         both = positive & negative & before
         stack.cutting[g, w] = both
         left |= both
@@ -453,7 +457,8 @@ def _next_child(
         results.counts[stage] += 1
         frame[f, NEXT] += 1
         return status
-    inherit_sums(program, stack, f, g)
+    if stage < program.stages - 1:
+        inherit_sums(program, stack, f, g)
     if carries and add_breaks(program, functions, stack, g, stage, passed) != FINISHED:
         return GROW_LEVELS
     frame[f, NEXT] += 1

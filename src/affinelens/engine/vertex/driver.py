@@ -180,6 +180,11 @@ class Walk:
                 state.results, state.requests, _SLICE,
             )  # fmt: skip
             self._note(part, room)
+            if not self._keep and self._limits.max_regions is not None and self._found > self._limits.max_regions:
+                self._found = self._limits.max_regions
+                self._counts[-1] = self._found
+                self._stop_here()
+                return
             if status == FINISHED:
                 self._flush(part)
                 return
@@ -199,8 +204,6 @@ class Walk:
                     part.exact_points[index] = exact
             elif status >= GROW_ARENA:
                 part.state = state.grown(status)
-            if not self._keep and self._limits.max_regions is not None and self._found > self._limits.max_regions:
-                self._stop_here()
             if self._idle and not self._queue:
                 self._give_away(part)
 

@@ -1,0 +1,60 @@
+"""Time per region of the same kernels with every error bound replaced by a constant, for comparison only.
+
+Run as a process of its own, with its own kernel cache: the module of bounds is exchanged before any kernel is compiled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from types import ModuleType
+
+_TOLERANCE = 1e-9
+
+
+def exchange_bounds() -> None:
+    """Put functions that bound nothing in the place of ``error_bounds``."""
+    from affinelens.engine.vertex.jit import inlined
+
+    module = ModuleType("affinelens.engine.vertex.error_bounds")
+    source = f"""
+def row_base(error, constant_error, size, constant, dim):
+    return {_TOLERANCE}
+def value_bound(base, size, off):
+    return {_TOLERANCE}
+def crossing_error(base, size, off, drop, length):
+    return 0.0
+def squared(amplitude, error, rounding, size, gap):
+    return 0.0
+def summed(fixed, norm, root):
+    return 0.0
+"""
+    path = os.path.join(tempfile.gettempdir(), f"affinelens-tolerance-{os.getpid()}.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(source)
+    exec(compile(source, path, "exec"), module.__dict__)
+    for name in ("row_base", "value_bound", "crossing_error", "squared", "summed"):
+        setattr(module, name, inlined(module.__dict__[name]))
+    sys.modules[module.__name__] = module
+
+
+def main() -> None:
+    sizes_list = json.load(sys.stdin)
+    exchange_bounds()
+    import affinelens as al
+    from benchmarks.measure import counting, enumerating
+    from benchmarks.networks import kaiming_uniform
+
+    results = []
+    for sizes in sizes_list:
+        model, domain = kaiming_uniform(sizes, 0), al.Box(-1, 1, dim=sizes[0])
+        regions, walking = enumerating(model, domain)
+        _, alone = counting(model, domain)
+        results.append([regions, walking, alone])
+    print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()
