@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from affinelens.domain import Frame
 from affinelens.engine.outcome import (
@@ -33,6 +34,7 @@ from affinelens.engine.vertex.state import (
 )  # fmt: skip
 from affinelens.network import Network
 
+Floats = NDArray[np.float64]
 # Work between two looks at limits and at idle workers: about 20 ms.
 _SLICE = 2_000_000
 _CHUNK_BYTES = 16 * 2**20
@@ -262,15 +264,15 @@ class Walk:
         if not n or not self._keep:
             return
         ends = np.concatenate([np.zeros((1, 2), dtype=np.int64), results.ends[:n]])
-        scale = self._compiled.scale
+        shift, scale = self._compiled.program.shift, self._compiled.program.scale
         listed = results.facets[: control[FACETS_EMITTED]]
         corners = slice(0, int(control[VERTICES_EMITTED]))
         columns = Columns(
             results.patterns[:n].copy(),
-            results.points[:n] * scale,
-            {i: tuple(v * Fraction(s) for v, s in zip(p, scale, strict=True)) for i, p in part.exact_points.items()},
+            results.points[:n] * scale + shift,
+            {i: _moved(point, shift, scale) for i, point in part.exact_points.items()},
             Facets(listed[:, 0].copy(), listed[:, 1].astype(np.int8), ends[:, 0].copy()) if self._facets else None,
-            Vertices(results.vertices[corners] * scale, results.vertex_tight[corners].copy(), ends[:, 1].copy())
+            Vertices(results.vertices[corners] * scale + shift, results.vertex_tight[corners].copy(), ends[:, 1].copy())
             if self._vertices
             else None,
         )
@@ -313,3 +315,9 @@ class Walk:
             Facets(none, none.astype(np.int8), start) if self._facets else None,
             Vertices(np.zeros((0, d)), np.zeros((0, 1), dtype=np.uint64), start) if self._vertices else None,
         )
+
+
+def _moved(point: tuple[Fraction, ...], shift: Floats, scale: Floats) -> tuple[Fraction, ...]:
+    """A rational point in the domain's own coordinates."""
+    numbers = zip(point, scale.tolist(), shift.tolist(), strict=True)
+    return tuple(y * Fraction(s) + Fraction(c) for y, s, c in numbers)

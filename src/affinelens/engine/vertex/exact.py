@@ -69,8 +69,11 @@ class Arbiter:
         corners = [self._vertex(state, int(v)) for v in state.arena.ids[start : start + count]]
         d = len(corners[0]) - 1
         mean = [sum((Fraction(int(c[k]), int(c[d])) for c in corners), Fraction(0)) / count for k in range(d)]
-        state.results.points[index] = [float(value) for value in mean]
-        rounded = [Fraction(v) for v in state.results.points[index].tolist()]
+        program = self._compiled.program
+        shift, scale = ([Fraction(v) for v in array.tolist()] for array in (program.shift, program.scale))
+        inputs = [float(y * s + c) for y, s, c in zip(mean, scale, shift, strict=True)]
+        rounded = [(Fraction(x) - c) / s for x, s, c in zip(inputs, scale, shift, strict=True)]
+        state.results.points[index] = [float(y) for y in rounded]
         tight = np.bitwise_or.reduce(state.arena.tight[state.arena.ids[start : start + count]], axis=0)
         for slot in _bits(tight):
             row = self._row(state, int(state.stack.slot[slot, PLACE]))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
-from affinelens.engine.vertex.jit import inlined, kernel
+from affinelens.engine.vertex.jit import inlined, kernel, unreordered
 from affinelens.engine.vertex.program import BREAK_OFFSET, BREAKS, CHOICE, CHOICE_OFFSET, GROUPED, PLAIN, Program
 from affinelens.engine.vertex.state import (
     BASE, BREAK, COUNT_ONLY, EMITTED, FACETS_EMITTED, FACET_COLUMN, FINISHED, FULL, NO_POINT, PLACE, POINT_COUNT,
@@ -49,12 +49,18 @@ def emit(
         for k in range(d):
             points[index, k] += x[v, k]
     for k in range(d):
-        points[index, k] /= n
+        points[index, k] = _placed(points[index, k] / n, program.shift[k], program.scale[k])
     if not _is_inside(program, stack, rows, points, index, g):
         control[POINT_IDS] = start
         control[POINT_COUNT] = n
         return NO_POINT
     return FINISHED
+
+
+@unreordered
+def _placed(y: float, shift: float, scale: float) -> float:
+    """The coordinate nearest to y whose place in the domain's own coordinates is a float64."""
+    return ((y * scale + shift) - shift) / scale
 
 
 @inlined

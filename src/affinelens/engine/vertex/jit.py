@@ -8,7 +8,7 @@ Kernels allocate nothing, so their arrays need no reference counts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,9 +28,15 @@ def inlined(function: Function) -> Function:
     return _compiled(function, inline=True)
 
 
-def _compiled(function: Function, inline: bool) -> Function:
-    flags = {"contract", "reassoc", "nsz"}
-    options = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": flags, "_nrt": False}
+def unreordered(function: Function) -> Function:
+    """As :func:`inlined`, with operations done exactly as written."""
+    return _compiled(function, inline=True, flags=set())
+
+
+def _compiled(
+    function: Function, inline: bool, flags: Set[str] = frozenset({"contract", "reassoc", "nsz"})
+) -> Function:
+    options = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": set(flags), "_nrt": False}
     compiled: Any = nb.njit(forceinline=inline, **options)(function)
     _tie_cache_to_all_kernels(compiled)
     result: Function = compiled

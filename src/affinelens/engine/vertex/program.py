@@ -1,13 +1,14 @@
 """A network on a domain, laid out for the kernels: flat arrays, padded to whole vectors, with proven errors.
 
-Coordinates are scaled by powers of two so that the domain lies in the unit cube, ``|y_k| <= 1``; that rounds nothing
-and makes one number enough for "how far a point is off". A unit's output is written as a sum over its breaks: where
-the pre-activation z passes the break at t, the slope changes by ``jump`` and ``jump * (z - t)`` is added. The kernels
-therefore update the next stages' functions by one column a break, along the path from the domain to a cell.
+Coordinates are shifted and scaled by powers of two so that the domain lies in the unit cube, ``|y_k| <= 1``; that
+rounds nothing and makes one number enough for "how far a point is off". A unit's output is written as a sum over its
+breaks: where the pre-activation z passes the break at t, the slope changes by ``jump`` and ``jump * (z - t)`` is added.
+The kernels therefore update the next stages' functions by one column a break, along the path from the domain to a cell.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -61,6 +62,8 @@ class Program(NamedTuple):
     dim: int
     stages: int
     domain_rows: int
+    shift: Floats
+    scale: Floats
     stage: Indices
     accuracy: Floats
     hyperplane: Indices
@@ -76,13 +79,12 @@ class Program(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A program and the exact problem behind it, in scaled coordinates ``y = x / scale``."""
+    """A program and the exact problem behind it, in the coordinates ``y = (x - shift) / scale``."""
 
     program: Program
     network: Network
     chart: ExactMatrix
     rows: ExactMatrix
-    scale: Floats
     lower: Floats
     upper: Floats
     is_box: bool
@@ -90,15 +92,29 @@ class Compiled:
 
 def compile_program(network: Network, frame: Frame) -> Compiled:
     """Lay a network and a domain out for the kernels."""
-    reach = np.maximum(np.abs(frame.lower), np.abs(frame.upper))
-    scale = np.ldexp(1.0, np.frexp(reach)[1])
-    columns = ExactMatrix.from_floats(np.diag(np.append(scale, 1.0)))
+    shift, scale = _placement(frame.lower, frame.upper)
+    change = np.diag(np.append(scale, 1.0))
+    change[:-1, -1] = shift
+    columns = ExactMatrix.from_floats(change)
     chart, rows = frame.chart @ columns, frame.rows @ columns
     parts: list[_StageParts] = []
     for stage in network.stages:
         parts.append(_StageParts(stage, chart, parts))
-    lower, upper = frame.lower / scale, frame.upper / scale
-    return Compiled(_program(network, parts, rows), network, chart, rows, scale, lower, upper, _is_box(frame))
+    lower, upper = (frame.lower - shift) / scale, (frame.upper - shift) / scale
+    program = _program(network, parts, rows, shift, scale)
+    return Compiled(program, network, chart, rows, lower, upper, _is_box(frame))
+
+
+def _placement(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    """Shift and scale of each coordinate, so that nothing is rounded when a point of the domain is moved.
+
+    A range that is narrow for its distance from zero is shifted to its middle: numbers within a factor of two of each
+    other have an exact difference. Others are not, which keeps zero where it is.
+    """
+    narrow = (lower > 0) & (upper <= 2 * lower) | (upper < 0) & (lower >= 2 * upper)
+    shift = np.where(narrow, lower + (upper - lower) / 2, 0.0)
+    reach = np.maximum(np.abs(lower - shift), np.abs(upper - shift))
+    return shift, np.ldexp(1.0, np.frexp(reach)[1])
 
 
 def _is_box(frame: Frame) -> bool:
@@ -265,7 +281,9 @@ class _StageParts:
         return self._pad(values[None, :])[0]
 
 
-def _program(network: Network, parts: Sequence[_StageParts], rows: ExactMatrix) -> Program:
+def _program(
+    network: Network, parts: Sequence[_StageParts], rows: ExactMatrix, shift: Floats, scale: Floats
+) -> Program:
     dim = rows.shape[1] - 1
     breaks = [part.activation.breaks for part in parts]
     leader, orientation, follower_start, followers = _duplicates(network)
@@ -291,6 +309,8 @@ def _program(network: Network, parts: Sequence[_StageParts], rows: ExactMatrix) 
         dim=dim,
         stages=len(parts),
         domain_rows=rows.shape[0],
+        shift=shift,
+        scale=scale,
         stage=stage,
         accuracy=np.array(accuracy).reshape(-1, 3),
         hyperplane=_table(
@@ -342,6 +362,8 @@ def _pieces(activation: Activation) -> tuple[Floats, Floats, Floats]:
     if not isinstance(activation, PiecewiseLinear):
         return jump, gap, np.zeros(activation.size_in)
     unit, position = np.nonzero(np.isfinite(activation.breakpoints))
+    if not (activation.breakpoints[unit, position].any() or activation.offsets.any()):
+        return activation.slopes[unit, position + 1] - activation.slopes[unit, position], gap, activation.slopes[:, 0]
     for b, (u, k) in enumerate(zip(unit.tolist(), position.tolist(), strict=True)):
         t, s, o = activation.breakpoints[u, k], activation.slopes[u], activation.offsets[u]
         change = Fraction(s[k + 1]) - Fraction(s[k])
@@ -379,30 +401,52 @@ def _duplicates(network: Network) -> tuple[Indices, Indices, Indices, Indices]:
     ``leader[b]`` is the first of them (b itself if none is before it) and ``orientation[b]`` the sign of the ratio; a
     break that is identically zero follows itself with orientation 0.
     """
-    leaders: list[int] = []
-    signs: list[int] = []
-    for stage in network.stages:
-        offset = len(leaders)
-        first_of: dict[tuple[int, ...], tuple[int, int]] = {}
+    leader = np.arange(network.break_offsets[-1])
+    signs = np.ones(len(leader), dtype=np.int64)
+    for stage, offset in zip(network.stages, network.break_offsets, strict=False):
         grouped = isinstance(stage.activation, MaxGroups)
-        for index, row in enumerate(_parameter_rows(stage)):
+        first_of: dict[tuple[int, ...], tuple[int, int]] = {}
+        suspects = _possible_duplicates(stage)
+        for index, row in zip(suspects, _parameter_rows(stage, suspects), strict=True):
             direction, sign = _direction(row)
             if grouped or sign == 0:  # candidates of a group are compared pair by pair
-                leaders.append(offset + index)
-                signs.append(sign * sign)
+                signs[offset + index] = sign * sign
                 continue
             first, orientation = first_of.setdefault(direction, (offset + index, sign))
-            leaders.append(first)
-            signs.append(sign * orientation)
-    leader = np.array(leaders, dtype=np.int64)
+            leader[offset + index] = first
+            signs[offset + index] = sign * orientation
     followers = np.flatnonzero(leader != np.arange(len(leader)))
     followers = followers[np.argsort(leader[followers], kind="stable")]
     counts = np.bincount(leader[followers], minlength=len(leader))
-    return leader, np.array(signs, dtype=np.int64), _offsets(counts.tolist()), followers
+    return leader, signs, _offsets(counts.tolist()), followers
 
 
-def _parameter_rows(stage: Stage) -> Iterator[list[int]]:
-    """Every break as integers: its coefficients on all sources and its constant, times a common denominator."""
+def _possible_duplicates(stage: Stage) -> list[int]:
+    """Breaks whose parameters, in float64 and scaled, look like those of another or like nothing.
+
+    One that is overlooked costs time only: it is then recognised wherever it matters, at each vertex.
+    """
+    maps = [_matrix(linear)[0] for _, linear in stage.linear.sources]
+    bias = np.zeros((stage.linear.size, 1))
+    if stage.linear.bias is not None:
+        bias = stage.linear.bias.apply(np.ones((1, 1)))
+    table = np.hstack([*maps, bias])
+    breaks = stage.activation.breaks
+    rows = table[breaks.plus] - np.where(breaks.minus[:, None] >= 0, table[breaks.minus], 0.0)
+    rows[:, -1] -= breaks.threshold
+    largest = np.abs(rows).argmax(axis=1)
+    pivot = rows[np.arange(len(rows)), largest]
+    with np.errstate(all="ignore"):
+        scaled = np.where(pivot[:, None] != 0, rows / pivot[:, None], 0.0)
+    keys = [row.tobytes() for row in np.round(scaled, 9) + 0.0]
+    seen = Counter(keys)
+    return [i for i, key in enumerate(keys) if seen[key] > 1 or pivot[i] == 0]
+
+
+def _parameter_rows(stage: Stage, breaks: Sequence[int]) -> Iterator[list[int]]:
+    """Breaks as integers: their coefficients on all sources and their constant, times a common denominator."""
+    if not breaks:
+        return
     sizes = [linear.size_in for _, linear in stage.linear.sources]
     width = sum(sizes) + 1
     table = ExactMatrix.zeros(stage.linear.size, width)
@@ -416,7 +460,7 @@ def _parameter_rows(stage: Stage) -> Iterator[list[int]]:
         table = table + stage.linear.bias.apply_exact(
             ExactMatrix.from_floats(np.append(np.zeros(width - 1), 1.0)[None])
         )
-    rows = stage.activation.breaks.exact(table)
+    rows = stage.activation.breaks[np.array(breaks)].exact(table)
     entries = [int(n) for n in rows.numerators.entries()]
     for index in range(rows.shape[0]):
         yield entries[index * width : (index + 1) * width]
