@@ -24,7 +24,7 @@ def row_base(error, constant_error, size, constant, dim):
     return {_TOLERANCE}
 def value_bound(base, size, off):
     return {_TOLERANCE}
-def crossing_error(base, size, off, drop, length):
+def crossing_error(base, size, off, steepness, length):
     return 0.0
 def squared(amplitude, error, rounding, size, gap):
     return 0.0

@@ -11,6 +11,8 @@ from numba.extending import intrinsic
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
+# Kernels called with a literal are compiled again for it; this one is a plain number.
+ZERO: Any = np.int64(0)
 
 if nb.config.DISABLE_JIT:
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
+from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.counting import conclude_section, count_frame, next_section
 from affinelens.engine.vertex.found import emit
-from affinelens.engine.vertex.jit import inlined, kernel
+from affinelens.engine.vertex.jit import inlined, kernel, merged
 from affinelens.engine.vertex.program import (
     BREAKS, BREAK_OFFSET, CHOICE, CHOICE_OFFSET, GROUPED, GROUP_SIZE, LEADER, PAIRS, UNITS, Program,
 )  # fmt: skip
@@ -79,7 +79,7 @@ def walk(
     return FINISHED
 
 
-@inlined
+@merged
 def _apply_answers(control: Any, signs: Any, requests: Any) -> None:
     """Record the signs that rational arithmetic found."""
     half = signs.shape[1] >> 1
@@ -123,7 +123,7 @@ def _push(control: Any, frame: Any, f: int, stage: int, phase: int, kind: int) -
 @kernel
 def _start(program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, requests: Any, f: int) -> int:
     """Find the signs of the domain's rows at the corners of the unit cube."""
-    asked = 0
+    asked = ZERO
     for row in range(program.domain_rows):
         asked = evaluate(
             control,
@@ -146,7 +146,7 @@ def _start(program: Program, control: Any, arena: Arena, stack: Stack, rows: Row
     return UNDECIDED if asked > 0 else FINISHED
 
 
-@inlined
+@merged
 def _choose(program: Program, stack: Stack, rows: Rows, f: int) -> int:
     """The hyperplane to cut frame f's cell by, with the children that are wanted; or what else is to be done."""
     frame = stack.frame
@@ -172,7 +172,7 @@ def _choose(program: Program, stack: Stack, rows: Rows, f: int) -> int:
     return unit
 
 
-@inlined
+@merged
 def _leave(
     program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, functions: Functions, results: Results,
     requests: Any, f: int,
@@ -283,7 +283,7 @@ def _free_slot(used: Any, f: int) -> int:
     return -1
 
 
-@inlined
+@merged
 def _cut(
     program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, requests: Any, f: int, unit: int
 ) -> int:
@@ -364,7 +364,7 @@ def _cut(
     for i in range(n_above):
         ids[top + n_below + n_fresh + i] = ids[scratch + i]
 
-    asked = 0
+    asked = ZERO
     for w in range(half):
         rest = stack.cutting[f, w]
         if w == word:
@@ -402,7 +402,7 @@ def _cut(
     return UNDECIDED if asked > 0 else FINISHED
 
 
-@inlined
+@merged
 def _next_child(
     program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, functions: Functions, results: Results,
     f: int,
@@ -427,7 +427,7 @@ def _next_child(
         stack.used[g, w] = total
     half = signs.shape[1] >> 1
     left = NONE
-    passed = 0
+    passed = ZERO
     carries = stage >= 0 and stage < program.stages - 1 and not program.stage[stage, GROUPED]
     for w in range(half):
         before = stack.cutting[f, w]
@@ -497,7 +497,7 @@ def _list_decided(
     return passed
 
 
-@inlined
+@merged
 def _enter(
     program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, functions: Functions, requests: Any, f: int
 ) -> int:
@@ -530,7 +530,7 @@ def _enter(
     for w in range(stack.cutting.shape[1]):
         stack.cutting[g, w] = NONE
     first_place = program.domain_rows + program.stage[stage, BREAK_OFFSET]
-    asked = 0
+    asked = ZERO
     for unit in range(candidates):
         stack.cutting[g, unit >> 6] |= ONE << np.uint64(unit & 63)
         asked = evaluate(
@@ -539,7 +539,7 @@ def _enter(
         if asked < 0:
             return GROW_REQUESTS
     if not program.stage[stage, GROUPED]:
-        passed = 0
+        passed = ZERO
         offset = program.stage[stage, BREAK_OFFSET]
         for b in range(offset, offset + program.stage[stage, BREAKS]):
             if program.hyperplane[b, LEADER] == b and rows.place[b] < 0:
@@ -557,7 +557,7 @@ def _enter(
     return UNDECIDED if asked > 0 else FINISHED
 
 
-@inlined
+@merged
 def _settle(
     program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, functions: Functions, f: int
 ) -> int:
@@ -565,7 +565,7 @@ def _settle(
     frame, ids, signs = stack.frame, arena.ids, arena.signs
     stage, start, n = frame[f, STAGE], frame[f, IDS], frame[f, COUNT]
     half = signs.shape[1] >> 1
-    passed = 0
+    passed = ZERO
     for w in range(half):
         candidates = stack.cutting[f, w]
         if candidates == NONE:

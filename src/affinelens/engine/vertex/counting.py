@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
+from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.error_bounds import value_bound
-from affinelens.engine.vertex.jit import inlined
+from affinelens.engine.vertex.jit import merged
 from affinelens.engine.vertex.program import BREAK_OFFSET, Program
 from affinelens.engine.vertex.state import (
     ARENA_TOP, ARENA_USED, BASE, CONCLUDING, COUNT, DECIDED, DEPTH, EMITTED, FINISHED, FRESH, FRESH_COUNT, GROW_ARENA,
@@ -26,7 +26,7 @@ from affinelens.engine.vertex.state import (
 from affinelens.engine.vertex.vertices import copy_vertex, cross, evaluate, is_edge, value_at
 
 
-@inlined
+@merged
 def next_section(
     program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, functions: Functions, requests: Any, f: int
 ) -> int:
@@ -111,7 +111,7 @@ def next_section(
             control[EMITTED] += 1 + crossings
             frame[f, NEXT] = unit + 1
             return FINISHED
-    asked = 0
+    asked = ZERO
     for w in range(word + 1):
         rest = stack.cutting[f, w]
         if w == word:
@@ -131,7 +131,7 @@ def next_section(
     return UNDECIDED if asked > 0 else FINISHED
 
 
-@inlined
+@merged
 def _next_bit(cutting: Any, f: int, start: int) -> int:
     """The first set bit of a frame from a place on, or -1."""
     w = start >> 6
@@ -145,7 +145,7 @@ def _next_bit(cutting: Any, f: int, start: int) -> int:
     return -1
 
 
-@inlined
+@merged
 def _count_crossings(
     control: Any, arena: Arena, row: Any, shares: Any, cutting: Any, f: int, first_place: int, unit: int, p: int, d: int
 ) -> int:
@@ -188,7 +188,7 @@ def _count_crossings(
     return -1 if close else crossings
 
 
-@inlined
+@merged
 def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, f: int) -> int:
     """All signs on a section are known: count it, and go into it if something cuts it."""
     frame, ids, signs = stack.frame, arena.ids, arena.signs
@@ -235,7 +235,7 @@ def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack,
     return FINISHED
 
 
-@inlined
+@merged
 def open_section(control: Any, frame: Any, f: int, stage: int, ids: int, count: int, dimension: int) -> None:
     """Push a section above frame f; its cutting and used bits are set already."""
     g = f + 1
@@ -254,7 +254,7 @@ def open_section(control: Any, frame: Any, f: int, stage: int, ids: int, count: 
     control[DEPTH] = g + 1
 
 
-@inlined
+@merged
 def leave_section(control: Any, stack: Stack, f: int) -> None:
     frame = stack.frame
     slot = frame[f, SLOT]
@@ -266,7 +266,7 @@ def leave_section(control: Any, stack: Stack, f: int) -> None:
     control[DEPTH] = f
 
 
-@inlined
+@merged
 def count_frame(control: Any, stack: Stack, f: int, dimension: int) -> None:
     """Turn a cell of the last stage, of which only the parts are to be counted, into a section of full dimension."""
     frame = stack.frame

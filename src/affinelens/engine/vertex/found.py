@@ -88,6 +88,8 @@ def _is_inside(program: Program, stack: Stack, rows: Rows, points: Any, index: i
     """Whether a point is proved to lie strictly on the cell's side of all its facets."""
     d = program.dim
     inside = True
+    for k in range(d):
+        inside &= abs(points[index, k]) <= 1.0
     for w in range(stack.used.shape[1]):
         slots = stack.used[g, w]
         while slots != NONE:

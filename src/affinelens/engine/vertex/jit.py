@@ -18,6 +18,10 @@ import numba as nb
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+_FLAGS = {"contract", "reassoc", "nsz"}
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+
+
 def kernel(function: Function) -> Function:
     """Compile a function on first use."""
     return _compiled(function, inline=False)
@@ -28,16 +32,19 @@ def inlined(function: Function) -> Function:
     return _compiled(function, inline=True)
 
 
+def merged(function: Function) -> Function:
+    """Compile a function only as a part of its one caller."""
+    compiled: Any = nb.njit(inline="always", **_OPTIONS, fastmath=_FLAGS)(function)
+    return compiled
+
+
 def unreordered(function: Function) -> Function:
     """As :func:`inlined`, with operations done exactly as written."""
     return _compiled(function, inline=True, flags=set())
 
 
-def _compiled(
-    function: Function, inline: bool, flags: Set[str] = frozenset({"contract", "reassoc", "nsz"})
-) -> Function:
-    options = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": set(flags), "_nrt": False}
-    compiled: Any = nb.njit(forceinline=inline, **options)(function)
+def _compiled(function: Function, inline: bool, flags: Set[str] = _FLAGS) -> Function:
+    compiled: Any = nb.njit(forceinline=inline, fastmath=set(flags), **_OPTIONS)(function)
     _tie_cache_to_all_kernels(compiled)
     result: Function = compiled
     return result

@@ -37,6 +37,8 @@ _EXACT_INTEGERS = 2.0**53
 # Rows whose entries are multiples of a power of two above this never underflow.
 _LOWEST_EXPONENT = -960
 _UNDERFLOW = 2.0**-1000
+_SMALLEST = 5e-324
+_SMALLEST_ACCURATE = 2.0**_LOWEST_EXPONENT
 
 
 # Columns of Program.stage.
@@ -102,7 +104,8 @@ def compile_program(network: Network, frame: Frame) -> Compiled:
         parts.append(_StageParts(stage, chart, parts))
     lower, upper = (frame.lower - shift) / scale, (frame.upper - shift) / scale
     program = _program(network, parts, rows, shift, scale)
-    return Compiled(program, network, chart, rows, lower, upper, _is_box(frame))
+    moved = np.array_equal(lower * scale, frame.lower - shift) and np.array_equal(upper * scale, frame.upper - shift)
+    return Compiled(program, network, chart, rows, lower, upper, moved and _is_box(frame))
 
 
 def _placement(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
@@ -165,14 +168,14 @@ class _StageParts:
             jump = before.jump if not before.grouped else np.ones(len(unit_of))
             taken = matrix[:, unit_of]
             base = before.base_slope
-            squares = (taken**2).sum(axis=1)
+            squares = _squares(taken, jump)
             bound = np.abs(taken * jump) @ before.break_bound
             exponents = [_lowest_exponent(taken * jump) + before.exponent]
             if base.any():
-                squares = squares + (matrix[:, base != 0] ** 2).sum(axis=1)
+                squares = squares + _squares(matrix[:, base != 0], base[base != 0])
                 bound = bound + np.abs(matrix * base) @ before.bound
                 exponents.append(_lowest_exponent(matrix * base) + before.exponent)
-            exact = exact and bool(np.isin(jump, (-1.0, 0.0, 1.0)).all() and np.isin(base, (-1.0, 0.0, 1.0)).all())
+            exact = exact and before.has_unit_slopes
             found.append(
                 _Block(
                     source - 1, self._pad((taken * jump).T), self._pad((matrix * base).T) if base.any() else None,
@@ -190,6 +193,12 @@ class _StageParts:
     def grouped(self) -> bool:
         return isinstance(self.activation, MaxGroups)
 
+    @property
+    def has_unit_slopes(self) -> bool:
+        """Whether all slopes are 0 or 1 or -1, so that multiplying by their differences rounds nothing."""
+        slopes = getattr(self.activation, "slopes", np.ones(1))
+        return bool(np.isin(slopes, (-1.0, 0.0, 1.0)).all())
+
     @cached_property
     def _fixed(self) -> tuple[Floats, bool]:
         """Bias and direct dependence on the input, summed exactly and rounded once; and whether rounding was idle."""
@@ -203,6 +212,7 @@ class _StageParts:
             sources.append(ExactMatrix.from_floats(constants))
         total = self.stage.linear.propagate_exact(sources, one)
         table = total.to_floats()
+        table[(table == 0) & _nonzero(total)] = _SMALLEST
         if not np.isfinite(table).all():
             return table, False
         again = ExactMatrix.from_floats(table)
@@ -244,7 +254,7 @@ class _StageParts:
             and all(block.exact and self._earlier[block.source].exact for block in self.blocks)
             and not any(self._earlier[block.source].gap.any() for block in self.blocks)
             and self.exponent > _LOWEST_EXPONENT
-            and bool(np.ldexp(largest, -min(self.exponent, 0)) < _EXACT_INTEGERS)
+            and bool(largest < np.ldexp(_EXACT_INTEGERS, min(self.exponent, 0)))
         )
 
     @property
@@ -368,8 +378,22 @@ def _pieces(activation: Activation) -> tuple[Floats, Floats, Floats]:
         t, s, o = activation.breakpoints[u, k], activation.slopes[u], activation.offsets[u]
         change = Fraction(s[k + 1]) - Fraction(s[k])
         jump[b] = float(change)
-        gap[b] = SLACK * abs(float(change * Fraction(t) + Fraction(o[k + 1]) - Fraction(o[k])))
+        left_over = abs(change * Fraction(t) + Fraction(o[k + 1]) - Fraction(o[k]))
+        gap[b] = SLACK * float(left_over) + (_UNDERFLOW if left_over else 0.0)
     return jump, gap, activation.slopes[:, 0].copy()
+
+
+def _squares(matrix: Floats, factor: Floats) -> Floats:
+    """Squared norms of rows, rounded up; infinite where a product with a factor may have lost its relative accuracy."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares: Floats = (matrix**2 + _UNDERFLOW * (matrix != 0)).sum(axis=1)
+        lost = (matrix != 0) & (factor != 0) & (np.abs(matrix * factor) < _SMALLEST_ACCURATE)
+    squares[lost.any(axis=1)] = np.inf
+    return squares
+
+
+def _nonzero(matrix: ExactMatrix) -> NDArray[np.bool_]:
+    return np.array([bool(n) for n in matrix.numerators.entries()], dtype=bool).reshape(matrix.shape)
 
 
 def _matrix(linear: LinearMap) -> tuple[Floats, bool]:
@@ -378,6 +402,7 @@ def _matrix(linear: LinearMap) -> tuple[Floats, bool]:
         return linear.weight, True
     exact = linear.apply_exact(ExactMatrix.from_floats(np.eye(linear.size_in)))
     table = exact.to_floats()
+    table[(np.abs(table) < _SMALLEST_ACCURATE) & _nonzero(exact)] = np.nan
     if not np.isfinite(table).all():
         return table, False
     again = ExactMatrix.from_floats(table)

@@ -87,32 +87,36 @@ def _add_columns(
     passed: int, width: int, d: int,
 ) -> None:  # fmt: skip
     """The next level is the old one plus columns times rows, four breaks at a time so that sums stay in registers."""
-    for k in range(d + 1):
-        factors = rows[start + k * count : start + (k + 1) * count]
-        before = old + k * width
-        after = before + (d + 1) * width
-        source, target = levels[before : before + width], levels[after : after + width]
-        i = 0
-        while i + 3 < passed:
-            b0, b1 = breaks[0, i] - offset, breaks[0, i + 1] - offset
-            b2, b3 = breaks[0, i + 2] - offset, breaks[0, i + 3] - offset
+    new = old + (d + 1) * width
+    source = old
+    i = 0
+    while i + 3 < passed:
+        b0, b1 = breaks[0, i] - offset, breaks[0, i + 1] - offset
+        b2, b3 = breaks[0, i + 2] - offset, breaks[0, i + 3] - offset
+        c0 = columns[column_start + b0 * width : column_start + b0 * width + width]
+        c1 = columns[column_start + b1 * width : column_start + b1 * width + width]
+        c2 = columns[column_start + b2 * width : column_start + b2 * width + width]
+        c3 = columns[column_start + b3 * width : column_start + b3 * width + width]
+        for k in range(d + 1):
+            factors = rows[start + k * count : start + (k + 1) * count]
             f0, f1, f2, f3 = factors[b0], factors[b1], factors[b2], factors[b3]
-            c0 = columns[column_start + b0 * width : column_start + b0 * width + width]
-            c1 = columns[column_start + b1 * width : column_start + b1 * width + width]
-            c2 = columns[column_start + b2 * width : column_start + b2 * width + width]
-            c3 = columns[column_start + b3 * width : column_start + b3 * width + width]
+            before = levels[source + k * width : source + (k + 1) * width]
+            after = levels[new + k * width : new + (k + 1) * width]
             for j in range(width):
-                target[j] = source[j] + f0 * c0[j] + f1 * c1[j] + f2 * c2[j] + f3 * c3[j]
-            source = target
-            i += 4
-        while i < passed:
-            b0 = breaks[0, i] - offset
-            f0 = factors[b0]
-            c0 = columns[column_start + b0 * width : column_start + b0 * width + width]
+                after[j] = before[j] + f0 * c0[j] + f1 * c1[j] + f2 * c2[j] + f3 * c3[j]
+        source = new
+        i += 4
+    while i < passed:
+        b0 = breaks[0, i] - offset
+        c0 = columns[column_start + b0 * width : column_start + b0 * width + width]
+        for k in range(d + 1):
+            f0 = rows[start + k * count + b0]
+            before = levels[source + k * width : source + (k + 1) * width]
+            after = levels[new + k * width : new + (k + 1) * width]
             for j in range(width):
-                target[j] = source[j] + f0 * c0[j]
-            source = target
-            i += 1
+                after[j] = before[j] + f0 * c0[j]
+        source = new
+        i += 1
 
 
 @kernel
@@ -314,12 +318,9 @@ def classify(
         rows.place[offset + b] = -1
         if program.hyperplane[offset + b, LEADER] != offset + b:
             continue
-        if program.hyperplane[offset + b, ORIENTATION] == 0:
-            set_sign(program, rows, offset + b, 0)
-        elif above[b] == n:
-            set_sign(program, rows, offset + b, 1)
-        elif below[b] == n:
-            set_sign(program, rows, offset + b, -1)
+        sign = (above[b] == n) - (below[b] == n)
+        if sign != 0 or program.hyperplane[offset + b, ORIENTATION] == 0:
+            set_sign(program, rows, offset + b, sign)
         else:
             place = program.domain_rows + offset + candidates
             rows.place[offset + b] = place

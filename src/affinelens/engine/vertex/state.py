@@ -286,13 +286,12 @@ def new_state(
 
 
 def _fill_rows(state: State, compiled: Compiled) -> None:
-    """The domain's rows, the cube's sides, and the fixed part of every stage's functions."""
-    program = compiled.program
+    """The domain's rows, divided by their largest entry, the cube's sides, and the fixed part of every stage."""
+    program, exact = compiled.program, compiled.rows.numerators
     d, count = program.dim, program.domain_rows
     table = state.rows.row
     cube = len(table) - 2 * d
-    domain = compiled.rows.to_floats()
-    table[:count, : d + 1] = domain
+    table[:count, : d + 1] = [[int(a) / max(abs(int(n)) for n in row) for a in row] for row in exact.tolist()]
     table[cube:, :d] = np.repeat(np.eye(d), 2, axis=0) * np.tile([1.0, -1.0], d)[:, None]
     table[cube:, d] = 1.0
     size = np.abs(table[:, : d + 1]).sum(axis=1)

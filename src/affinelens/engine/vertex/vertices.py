@@ -22,6 +22,8 @@ _INTEGER_LIMIT = 2.0**62
 _TOO_FAR_OFF = 1e-2
 _NEARLY_EXACT = 1e-13
 _ROUNDING = 2.0**-53
+# Below this an inverse would overflow; nothing is then assumed about where an edge is cut.
+_SMALLEST_DROP = 1e-290
 
 
 @inlined
@@ -79,13 +81,16 @@ def cross(
     x, tight, signs = arena.x, arena.tight, arena.signs
     q_value = min(value_at(row, x, place, q, d), 0.0)
     drop = p_value - q_value
-    share = p_value / drop if drop > 0.0 else 0.5
+    steepness, share = np.inf, 0.5
+    if drop > _SMALLEST_DROP:
+        steepness = 1.0 / drop
+        share = p_value * steepness
     length = 0.0
     for k in range(d):
         step = x[q, k] - x[p, k]
         x[to, k] = x[p, k] + share * step
         length = max(length, abs(step))
-    off = crossing_error(row[place, d + BASE], row[place, d + SIZE], max(x[p, d], x[q, d]), drop, length)
+    off = crossing_error(row[place, d + BASE], row[place, d + SIZE], max(x[p, d], x[q, d]), steepness, length)
     x[to, d] = off
     for w in range(tight.shape[1]):
         tight[to, w] = tight[p, w] & tight[q, w]
@@ -188,9 +193,9 @@ def refresh(arena: Arena, row: Any, slots: Any, v: int, d: int) -> None:
             total += abs(entry) + (d + 2) * _ROUNDING * (size + 1.0)
         for i in range(d):
             total += abs(inverse[k, i]) * row[places[i], d + BASE]
+        if not total < 0.5:
+            return
         defect = max(defect, total)
-    if not defect < 0.5:
-        return
     off = 0.0
     for i in range(d):
         total = row[places[i], d]
@@ -201,6 +206,8 @@ def refresh(arena: Arena, row: Any, slots: Any, v: int, d: int) -> None:
         total = 0.0
         for i in range(d):
             total += abs(inverse[k, i]) * residual[i]
+        if not total < x[v, d]:
+            return
         off = max(off, total)
     off = off / (1.0 - defect) * (1.0 + 1e-9)
     if off < x[v, d]:
