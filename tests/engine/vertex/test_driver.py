@@ -20,7 +20,7 @@ import pytest
 import affinelens as al
 from affinelens import engine as engines
 from affinelens.engine import Columns, Limits
-from affinelens.engine.vertex import driver, state
+from affinelens.engine.vertex import driver
 from affinelens.errors import AffineLensError
 from affinelens.regions.run_directory import RunWriter
 from brute_force import Layer
@@ -29,6 +29,11 @@ from networks import compiled, evaluate, patterns
 enumerate_regions = partial(al.enumerate, engine="vertex")
 BOTH = pytest.mark.parametrize("engine", ["vertex", "count"])
 Model = list[tuple[np.ndarray, np.ndarray]]
+
+MODEL_OF_ONE_LAYER = [
+    (np.random.default_rng(5).normal(size=(40, 4)), np.random.default_rng(6).normal(size=40)),
+    (np.ones((1, 40)), np.zeros(1)),
+]
 
 
 def model(*sizes: int, seed: int = 0) -> Model:
@@ -216,7 +221,6 @@ def test_work_can_be_divided_at_any_moment(name: str, monkeypatch: pytest.Monkey
     assert scattered(network, name="count").regions == len(alone)
 
 
-@pytest.mark.xfail(strict=True, reason="Arbiter.interior_point changes vertices that other regions share")
 def test_vertices_are_the_same_however_work_is_divided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Vertices that a region shares with others must not change when a point inside it is looked for."""
     alone = enumerate_regions(slivers(), al.Box(-1, 1, dim=3), workers=1, vertices=True)
@@ -224,27 +228,31 @@ def test_vertices_are_the_same_however_work_is_divided(monkeypatch: pytest.Monke
     assert_same_columns(scattered(slivers(), vertices=True).table, alone.outcome.table)
 
 
-@pytest.mark.xfail(strict=True, reason="open_section leaves END as it was, so that a section can be given away")
-def test_frames_that_count_are_never_given_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a part gives away is a child of a cut or of a group; a section of a cell has none.
-
-    With several workers this network's count was 961, or 78353.
-    """
+@pytest.mark.parametrize("workers", [1, 2, 5, 8])
+def test_sections_are_shared_without_counting_anything_twice(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    """With several workers this network's count was once 961, or 78353."""
     network = group_network(1481, [6, 4, 3, 2], 4, 8)
     monkeypatch.setattr(driver, "_SLICE", 1)
-    kinds: set[int] = set()
-    note = driver.Walk._note
+    for _ in range(3):
+        assert al.count(network, cube(network), engine="count", workers=workers) == 485
 
-    def look(self: driver.Walk, part: Any, room: int) -> None:
-        frame, depth = part.state.stack.frame, int(part.state.control[state.DEPTH])
-        open_frames = frame[: max(depth - 1, 0)]
-        kinds.update(open_frames[open_frames[:, state.NEXT] < open_frames[:, state.END], state.KIND].tolist())
-        note(self, part, room)
 
-    monkeypatch.setattr(driver.Walk, "_note", look)
-    assert al.count(network, cube(network), engine="count", workers=1) == 485
-    assert state.ORDINARY in kinds
-    assert state.SECTION not in kinds
+def test_a_single_layer_is_counted_by_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One cell of the last stage is all there is; its hyperplanes are what is shared."""
+    monkeypatch.setattr(driver, "_SLICE", 10_000)
+    given: list[int] = []
+    give_away = driver.Walk._give_away
+
+    def counted(self: driver.Walk, part: Any) -> None:
+        give_away(self, part)
+        given.append(len(self._parts))
+
+    monkeypatch.setattr(driver.Walk, "_give_away", counted)
+    network = MODEL_OF_ONE_LAYER
+    alone = al.count(network, al.Box(-1, 1, dim=4), engine="count", workers=1)
+    assert al.count(network, al.Box(-1, 1, dim=4), engine="count", workers=3) == alone
+    assert given
+    assert given[-1] > 1
 
 
 def test_a_repeated_run_gives_the_same_columns() -> None:

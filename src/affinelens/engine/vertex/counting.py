@@ -3,8 +3,9 @@
 The number of cells that hyperplanes H_1 .. H_m cut a polytope into is ``1 + sum_k cells(H_1 .. H_(k-1) on H_k)``: each
 hyperplane adds as many cells as the earlier ones cut it into. So a cell of the last stage is never made; what is made
 are its *sections* by hyperplanes, by two hyperplanes, and so on down to segments, on which crossings are counted. A
-frame of kind SECTION is such a section, whose dimension is kept in its WINNER column. Hyperplanes that coincide on a
-section count once; so do crossings at the same point of a segment, and that two crossings differ must be proved.
+frame of kind SECTION is such a section: its dimension is in its WINNER column, and its hyperplanes from NEXT to END are
+still to come. Hyperplanes that coincide on a section count once; so do crossings at the same point of a segment, and
+that two crossings differ must be proved.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from affinelens.engine.vertex.error_bounds import value_bound
 from affinelens.engine.vertex.jit import merged
 from affinelens.engine.vertex.program import BREAK_OFFSET, Program
 from affinelens.engine.vertex.state import (
-    ARENA_TOP, ARENA_USED, BASE, CONCLUDING, COUNT, DECIDED, DEPTH, EMITTED, FINISHED, FRESH, FRESH_COUNT, GROW_ARENA,
+    ARENA_TOP, ARENA_USED, BASE, CONCLUDING, COUNT, DECIDED, DEPTH, EMITTED, END, FINISHED,
+    FRESH, FRESH_COUNT, GROW_ARENA,
     GROW_FRAMES, GROW_IDS, GROW_REQUESTS, GROW_SLOTS, IDS, IDS_TOP, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, OPEN,
     PHASE, PLACE, REQUESTS, SECTION, SIDE, SIZE, SLOT, SPLIT, STAGE, UNDECIDED, UNIT, WINNER, WORK, Arena, Functions,
     Rows, Stack,
@@ -36,7 +38,7 @@ def next_section(
     control[ARENA_USED] = frame[f, FRESH]
     control[IDS_USED] = frame[f, SPLIT]
     unit = _next_bit(stack.cutting, f, frame[f, NEXT])
-    if unit < 0:
+    if unit < 0 or unit >= frame[f, END]:
         leave_section(control, stack, f)
         return FINISHED
     stage, n, start = frame[f, STAGE], frame[f, COUNT], frame[f, IDS]
@@ -243,6 +245,7 @@ def open_section(control: Any, frame: Any, f: int, stage: int, ids: int, count: 
     frame[g, PHASE] = OPEN
     frame[g, KIND] = SECTION
     frame[g, NEXT] = 0
+    frame[g, END] = 1 << 40
     frame[g, SLOT] = -1
     frame[g, IDS] = ids
     frame[g, COUNT] = count
@@ -273,6 +276,7 @@ def count_frame(control: Any, stack: Stack, f: int, dimension: int) -> None:
     control[EMITTED] += 1
     frame[f, KIND] = SECTION
     frame[f, NEXT] = 0
+    frame[f, END] = 1 << 40
     frame[f, WINNER] = dimension
     frame[f, FRESH] = control[ARENA_USED]
     frame[f, SPLIT] = control[IDS_USED]

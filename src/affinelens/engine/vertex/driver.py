@@ -27,9 +27,10 @@ from affinelens.engine.vertex.cells import walk
 from affinelens.engine.vertex.exact import Arbiter
 from affinelens.engine.vertex.program import compile_program
 from affinelens.engine.vertex.ready import prepare
-from affinelens.engine.vertex.share import pending_share, single_child
+from affinelens.engine.vertex.share import half_of_section, pending_share, single_child
 from affinelens.engine.vertex.state import (
-    BY_INTEGERS, DECIDED, DEPTH, EMITTED, END, FACETS_EMITTED, FINISHED, FULL, GROW_ARENA, NEXT, NO_POINT, ROOM,
+    BY_INTEGERS, DECIDED, DEPTH, EMITTED, END, FACETS_EMITTED, FINISHED, FULL, GROW_ARENA, KIND, NEXT, NO_POINT, ROOM,
+    SECTION,
     UNDECIDED, VERTICES_EMITTED, State, new_state,
 )  # fmt: skip
 from affinelens.network import Network
@@ -55,8 +56,12 @@ class _Part:
     def last_child_of_topmost(self) -> State | None:
         """Take away what this part would come to last, or None if it has one thing left to do."""
         frame, depth = self.state.stack.frame, int(self.state.control[DEPTH])
-        for f in range(depth - 1):
-            if frame[f, NEXT] < frame[f, END]:
+        for f in range(depth):
+            if frame[f, KIND] == SECTION:
+                half = half_of_section(self.state, f)
+                if half is not None:
+                    return half
+            elif f < depth - 1 and frame[f, NEXT] < frame[f, END]:
                 taken = single_child(self.state, f, int(frame[f, END]) - 1)
                 frame[f, END] -= 1
                 return taken
@@ -255,7 +260,7 @@ class Walk:
         with self._lock:
             self._parts.insert(self._parts.index(part) + 1, new)
             self._queue.append(new)
-            self._lock.notify()
+            self._lock.notify_all()
 
     def _flush(self, part: _Part) -> None:
         """Move what a part has found out of its walk."""

@@ -66,7 +66,7 @@ class Arbiter:
     def interior_point(self, state: State, index: int) -> tuple[Fraction, ...] | None:
         """Put a point inside the region just found; if float64 has none, return a rational one."""
         start, count = int(state.control[POINT_IDS]), int(state.control[POINT_COUNT])
-        corners = [self._vertex(state, int(v)) for v in state.arena.ids[start : start + count]]
+        corners = [self._meeting_point(state, int(v)) for v in state.arena.ids[start : start + count]]
         d = len(corners[0]) - 1
         mean = [sum((Fraction(int(c[k]), int(c[d])) for c in corners), Fraction(0)) / count for k in range(d)]
         program = self._compiled.program
@@ -88,8 +88,7 @@ class Arbiter:
         known = int(state.arena.whole[vertex, d + KNOWN]) - 1 - self._forgotten
         if known >= 0:
             return self._vertices[known]
-        rows = [self._row(state, int(state.stack.slot[slot, PLACE])) for slot in _bits(state.arena.tight[vertex])]
-        point = _meet(rows)
+        point = self._meeting_point(state, vertex)
         if len(self._vertices) >= _VERTICES_KEPT:
             self._forgotten += len(self._vertices)
             self._vertices = []
@@ -101,6 +100,11 @@ class Arbiter:
         exact = all(Fraction(v) == Fraction(int(n), below) for v, n in zip(values, point[:-1], strict=True))
         state.arena.x[vertex, d] = 0.0 if exact else 2.0**-52
         return point
+
+    def _meeting_point(self, state: State, vertex: int) -> list[fmpz]:
+        """A vertex from its hyperplanes, without touching the walk."""
+        slots = _bits(state.arena.tight[vertex])
+        return _meet([self._row(state, int(state.stack.slot[slot, PLACE])) for slot in slots])
 
     def _row(self, state: State, place: int) -> list[fmpz]:
         """A hyperplane's function as integers (any positive multiple of it)."""

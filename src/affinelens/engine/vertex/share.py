@@ -9,9 +9,9 @@ from affinelens.engine.vertex.cells import walk
 from affinelens.engine.vertex.exact import Arbiter
 from affinelens.engine.vertex.program import Compiled
 from affinelens.engine.vertex.state import (
-    ABOVE, ARENA_TOP, ARENA_USED, BELOW, BRANCHING, COUNT, DEPTH, EMITTED, END, FRESH_COUNT, GROW_ARENA, IDS, IDS_TOP,
-    IDS_USED, NEXT, OLD_PLACE, OLD_SIDE, PHASE, PLACE, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, UNDECIDED, State,
-    new_state,
+    ABOVE, ARENA_TOP, ARENA_USED, BELOW, BRANCHING, CONCLUDING, COUNT, DEPTH, EMITTED, END, FRESH, FRESH_COUNT,
+    GROW_ARENA, IDS, IDS_TOP, IDS_USED, NEXT, OLD_PLACE, OLD_SIDE, OPEN, PHASE, PLACE, SIDE, SLOT, SPLIT,
+    SPLIT_BY_GROUP, STAGE, UNDECIDED, UNIT, State, new_state,
 )  # fmt: skip
 from affinelens.engine.vertex.volume import cell_volumes
 
@@ -19,15 +19,39 @@ from affinelens.engine.vertex.volume import cell_volumes
 def single_child(state: State, f: int, child: int) -> State:
     """A copy of the walk that has only one child of frame f left to do; some frame is above f."""
     copy = state.copied()
-    frame, slot = copy.stack.frame, copy.stack.slot
-    for g in range(int(copy.control[DEPTH]) - 1, f, -1):
-        if frame[g, SLOT] >= 0:
-            slot[frame[g, SLOT], PLACE] = frame[g, OLD_PLACE]
-            slot[frame[g, SLOT], SIDE] = frame[g, OLD_SIDE]
+    frame = copy.stack.frame
+    _forget_above(copy, f)
     copy.control[[DEPTH, ARENA_USED, IDS_USED]] = f + 1, frame[f + 1, ARENA_TOP], frame[f + 1, IDS_TOP]
     frame[:f, NEXT] = frame[:f, END]
     frame[f, NEXT], frame[f, END] = child, child + 1
     return copy
+
+
+def half_of_section(state: State, f: int) -> State | None:
+    """Take the later half of the hyperplanes that a section has still to be restricted to, or None if there are few."""
+    frame = state.stack.frame
+    start = frame[f, UNIT] + 1 if frame[f, PHASE] == CONCLUDING else frame[f, NEXT]
+    words = state.stack.cutting[f].tolist()
+    left = [u for u in range(int(start), min(int(frame[f, END]), 64 * len(words))) if words[u // 64] >> (u % 64) & 1]
+    if len(left) < 2:
+        return None
+    middle = left[len(left) // 2]
+    copy = state.copied()
+    _forget_above(copy, f)
+    copy.control[[DEPTH, ARENA_USED, IDS_USED]] = f + 1, copy.stack.frame[f, FRESH], copy.stack.frame[f, SPLIT]
+    copy.stack.frame[:f, NEXT] = copy.stack.frame[:f, END]
+    copy.stack.frame[f, [NEXT, PHASE]] = middle, OPEN
+    frame[f, END] = middle
+    return copy
+
+
+def _forget_above(state: State, f: int) -> None:
+    """Give slots back the meaning they have at frame f."""
+    frame, slot = state.stack.frame, state.stack.slot
+    for g in range(int(state.control[DEPTH]) - 1, f, -1):
+        if frame[g, SLOT] >= 0:
+            slot[frame[g, SLOT], PLACE] = frame[g, OLD_PLACE]
+            slot[frame[g, SLOT], SIDE] = frame[g, OLD_SIDE]
 
 
 def pending_share(compiled: Compiled, state: State) -> float:

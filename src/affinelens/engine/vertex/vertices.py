@@ -101,9 +101,25 @@ def cross(
     arena.whole[to, d + KNOWN] = 0
     if arena.whole[p, d] != 0 and arena.whole[q, d] != 0 and row_whole[place, d + IS_WHOLE] != 0:
         _cross_integers(arena, row_whole, place, p, q, to, d)
+    elif row[place, d] == 0.0 and _is_origin(arena.tight, row, slots, to, d):
+        for k in range(d + 1):
+            x[to, k] = 0.0
     elif off > _TOO_FAR_OFF:
         control[REFRESHED] += 1
         refresh(arena, row, slots, to, d)
+
+
+@kernel
+def _is_origin(tight: Any, row: Any, slots: Any, v: int, d: int) -> bool:
+    """Whether all hyperplanes that meet in a vertex are known to pass through the origin, which then is the vertex."""
+    for w in range(tight.shape[1]):
+        rest = tight[v, w]
+        while rest:
+            place = slots[64 * w + lowest_bit(rest), PLACE]
+            rest &= rest - ONE
+            if row[place, d] != 0.0 or row[place, d + CONSTANT_ERROR] != 0.0:
+                return False
+    return True
 
 
 @kernel
