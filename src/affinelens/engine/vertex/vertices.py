@@ -19,7 +19,7 @@ _UNKNOWN = 2
 _INTEGER_LIMIT = 2.0**62
 # A vertex that may be off by more than this is computed again from its hyperplanes: at once, or only when a sign
 # depends on it. Only speed depends on these numbers.
-_TOO_FAR_OFF = 1e-2
+_TOO_FAR_OFF = 1e-1
 _NEARLY_EXACT = 1e-13
 _ROUNDING = 2.0**-53
 # Below this an inverse would overflow; nothing is then assumed about where an edge is cut.
