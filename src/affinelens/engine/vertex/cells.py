@@ -14,20 +14,21 @@ import numpy as np
 from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.counting import conclude_section, count_frame, next_section
 from affinelens.engine.vertex.found import emit
+from affinelens.engine.vertex.frames import pop, push
 from affinelens.engine.vertex.jit import inlined, kernel, merged
 from affinelens.engine.vertex.program import (
-    BREAKS, BREAK_OFFSET, CHOICE, CHOICE_OFFSET, GROUPED, GROUP_SIZE, LEADER, PAIRS, UNITS, Program,
+    BREAKS, BREAK_OFFSET, CHOICE, CHOICE_OFFSET, GROUPED, GROUP_SIZE, LEADER, PAIRS, UNITS, Compiled, Program,
 )  # fmt: skip
 from affinelens.engine.vertex.stages import (
     add_breaks, add_winners, classify, inherit_sums, list_passed, make_functions, name_winners, room_for_levels,
     set_sign,
 )  # fmt: skip
 from affinelens.engine.vertex.state import (
-    ABOVE, ANSWER, ARENA_TOP, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, CONCLUDING, COUNT, DEPTH, DOMAIN,
+    ABOVE, ANSWER, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, CONCLUDING, COUNT, DEPTH, DOMAIN,
     END, ENTERED, FINISHED, FRESH, FRESH_COUNT, FULL, GROUP, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_LEVELS,
-    GROW_REQUESTS, GROW_SLOTS, IDS, IDS_TOP, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, OPEN, ORDINARY, PAUSED, PHASE,
+    GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, OPEN, ORDINARY, PAUSED, PHASE,
     PLACE, REQUESTS, SECTION, SECTIONS, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX,
-    WINNER, WORK, Arena, Functions, Results, Rows, Stack,
+    WINNER, WORK, Arena, Functions, Results, Rows, Stack, State,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import copy_vertex, cross, evaluate, is_edge, value_at
 
@@ -51,7 +52,7 @@ def walk(
         phase = frame[f, PHASE]
         if phase == BRANCHING:
             if frame[f, NEXT] >= frame[f, END]:
-                _pop(control, stack, f)
+                pop(control, stack, f)
                 continue
             status = _next_child(program, control, arena, stack, rows, functions, results, f)
         elif phase == OPEN and frame[f, KIND] == SECTION:
@@ -79,6 +80,14 @@ def walk(
     return FINISHED
 
 
+def advance(compiled: Compiled, state: State, budget: int) -> int:
+    """Go on with a walk; see :func:`walk`."""
+    return walk(
+        compiled.program, state.control, state.arena, state.stack, state.rows, state.functions, state.results,
+        state.requests, budget,
+    )  # fmt: skip
+
+
 @merged
 def _apply_answers(control: Any, signs: Any, requests: Any) -> None:
     """Record the signs that rational arithmetic found."""
@@ -91,33 +100,6 @@ def _apply_answers(control: Any, signs: Any, requests: Any) -> None:
         elif answer < 0:
             signs[vertex, half + (unit >> 6)] |= bit
     control[REQUESTS] = 0
-
-
-@inlined
-def _pop(control: Any, stack: Stack, f: int) -> None:
-    frame = stack.frame
-    slot = frame[f, SLOT]
-    if slot >= 0:
-        stack.slot[slot, PLACE] = frame[f, OLD_PLACE]
-        stack.slot[slot, SIDE] = frame[f, OLD_SIDE]
-    control[ARENA_USED] = frame[f, ARENA_TOP]
-    control[IDS_USED] = frame[f, IDS_TOP]
-    control[DEPTH] = f
-
-
-@inlined
-def _push(control: Any, frame: Any, f: int, stage: int, phase: int, kind: int) -> None:
-    """Add a frame above frame f; its cell, cutting bits and sums are set by the caller."""
-    g = f + 1
-    frame[g, STAGE] = stage
-    frame[g, PHASE] = phase
-    frame[g, KIND] = kind
-    frame[g, NEXT] = 0
-    frame[g, END] = 0
-    frame[g, SLOT] = -1
-    frame[g, ARENA_TOP] = control[ARENA_USED]
-    frame[g, IDS_TOP] = control[IDS_USED]
-    control[DEPTH] = g + 1
 
 
 @kernel
@@ -204,13 +186,13 @@ def _next_candidate(program: Program, control: Any, stack: Stack, f: int) -> int
     frame = stack.frame
     candidate = frame[f, NEXT]
     if candidate >= frame[f, END]:
-        _pop(control, stack, f)
+        pop(control, stack, f)
         return FINISHED
     g = f + 1
     if g >= len(frame):
         return GROW_FRAMES
     frame[f, NEXT] += 1
-    _push(control, frame, f, frame[f, STAGE], OPEN, CLIPPED)
+    push(control, frame, f, frame[f, STAGE], OPEN, CLIPPED)
     frame[g, IDS] = frame[f, IDS]
     frame[g, COUNT] = frame[f, COUNT]
     frame[g, GROUP] = frame[f, GROUP]
@@ -462,7 +444,7 @@ def _next_child(
     if carries and add_breaks(program, functions, stack, g, stage, passed) != FINISHED:
         return GROW_LEVELS
     frame[f, NEXT] += 1
-    _push(control, frame, f, stage, OPEN, frame[f, KIND])
+    push(control, frame, f, stage, OPEN, frame[f, KIND])
     frame[g, IDS] = start
     frame[g, COUNT] = n
     frame[g, GROUP] = frame[f, GROUP]
@@ -549,7 +531,7 @@ def _enter(
         stack.used[g, w] = stack.used[f, w]
     control[WORK] += n + candidates + program.stage[stage, UNITS]
     control[REQUESTS] = asked
-    _push(control, frame, f, stage, ENTERED, ORDINARY)
+    push(control, frame, f, stage, ENTERED, ORDINARY)
     frame[g, IDS] = top
     frame[g, COUNT] = n
     control[ARENA_USED] = first + n
@@ -585,5 +567,5 @@ def _settle(
     if passed > 0:
         add_breaks(program, functions, stack, f, stage, passed)
     if control[SECTIONS] and stage == program.stages - 1 and stage >= 0 and not program.stage[stage, GROUPED]:
-        count_frame(control, stack, f, program.dim)
+        count_frame(control, stack.frame, f, program.dim)
     return FINISHED

@@ -16,16 +16,20 @@ import numpy as np
 
 from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.error_bounds import value_bound
-from affinelens.engine.vertex.jit import merged
+from affinelens.engine.vertex.frames import pop, push
+from affinelens.engine.vertex.jit import inlined, merged
 from affinelens.engine.vertex.program import BREAK_OFFSET, Program
 from affinelens.engine.vertex.state import (
-    ARENA_TOP, ARENA_USED, BASE, CONCLUDING, COUNT, DECIDED, DEPTH, EMITTED, END, FINISHED,
+    ARENA_USED, BASE, CONCLUDING, COUNT, DECIDED, EMITTED, END, FINISHED,
     FRESH, FRESH_COUNT, GROW_ARENA,
-    GROW_FRAMES, GROW_IDS, GROW_REQUESTS, GROW_SLOTS, IDS, IDS_TOP, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, OPEN,
+    GROW_FRAMES, GROW_IDS, GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, OPEN,
     PHASE, PLACE, REQUESTS, SECTION, SIDE, SIZE, SLOT, SPLIT, STAGE, UNDECIDED, UNIT, WINNER, WORK, Arena, Functions,
     Rows, Stack,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import copy_vertex, cross, evaluate, is_edge, value_at
+
+# A number of hyperplanes that no stage has.
+_ALL = 1 << 40
 
 
 @merged
@@ -39,7 +43,7 @@ def next_section(
     control[IDS_USED] = frame[f, SPLIT]
     unit = _next_bit(stack.cutting, f, frame[f, NEXT])
     if unit < 0 or unit >= frame[f, END]:
-        leave_section(control, stack, f)
+        pop(control, stack, f)
         return FINISHED
     stage, n, start = frame[f, STAGE], frame[f, COUNT], frame[f, IDS]
     first_place = program.domain_rows + program.stage[stage, BREAK_OFFSET]
@@ -233,50 +237,33 @@ def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack,
     for i in range(n):
         ids[top + i] = first + i
     control[IDS_USED] = top + n
-    open_section(control, frame, f, frame[f, STAGE], top, n, frame[f, WINNER] - 1)
+    open_section(control, frame, f, top, n)
     return FINISHED
 
 
 @merged
-def open_section(control: Any, frame: Any, f: int, stage: int, ids: int, count: int, dimension: int) -> None:
-    """Push a section above frame f; its cutting and used bits are set already."""
+def open_section(control: Any, frame: Any, f: int, ids: int, count: int) -> None:
+    """Push a section of one dimension less above frame f; its cutting and used bits are set already."""
     g = f + 1
-    frame[g, STAGE] = stage
-    frame[g, PHASE] = OPEN
-    frame[g, KIND] = SECTION
-    frame[g, NEXT] = 0
-    frame[g, END] = 1 << 40
-    frame[g, SLOT] = -1
+    push(control, frame, f, frame[f, STAGE], OPEN, SECTION)
     frame[g, IDS] = ids
     frame[g, COUNT] = count
-    frame[g, WINNER] = dimension
-    frame[g, ARENA_TOP] = control[ARENA_USED]
-    frame[g, IDS_TOP] = control[IDS_USED]
-    frame[g, FRESH] = control[ARENA_USED]
-    frame[g, SPLIT] = control[IDS_USED]
-    control[DEPTH] = g + 1
+    _begin(control, frame, g, frame[f, WINNER] - 1)
 
 
-@merged
-def leave_section(control: Any, stack: Stack, f: int) -> None:
-    frame = stack.frame
-    slot = frame[f, SLOT]
-    if slot >= 0:
-        stack.slot[slot, PLACE] = frame[f, OLD_PLACE]
-        stack.slot[slot, SIDE] = frame[f, OLD_SIDE]
-    control[ARENA_USED] = frame[f, ARENA_TOP]
-    control[IDS_USED] = frame[f, IDS_TOP]
-    control[DEPTH] = f
-
-
-@merged
-def count_frame(control: Any, stack: Stack, f: int, dimension: int) -> None:
-    """Turn a cell of the last stage, of which only the parts are to be counted, into a section of full dimension."""
-    frame = stack.frame
-    control[EMITTED] += 1
-    frame[f, KIND] = SECTION
+@inlined
+def _begin(control: Any, frame: Any, f: int, dimension: int) -> None:
+    """A section starts with all its hyperplanes to come."""
     frame[f, NEXT] = 0
-    frame[f, END] = 1 << 40
+    frame[f, END] = _ALL
     frame[f, WINNER] = dimension
     frame[f, FRESH] = control[ARENA_USED]
     frame[f, SPLIT] = control[IDS_USED]
+
+
+@merged
+def count_frame(control: Any, frame: Any, f: int, dimension: int) -> None:
+    """Turn a cell of the last stage, of which only the parts are to be counted, into a section of full dimension."""
+    control[EMITTED] += 1
+    frame[f, KIND] = SECTION
+    _begin(control, frame, f, dimension)

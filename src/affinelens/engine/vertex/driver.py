@@ -23,15 +23,14 @@ from affinelens.engine.outcome import (
     Certificate, Columns, Facets, Limits, Outcome, Progress, ProgressFunction, Sink, Status, Vertices,
 )  # fmt: skip
 from affinelens.engine.vertex import COUNT_NAME
-from affinelens.engine.vertex.cells import walk
+from affinelens.engine.vertex.cells import advance
 from affinelens.engine.vertex.exact import Arbiter
 from affinelens.engine.vertex.program import compile_program
 from affinelens.engine.vertex.ready import prepare
 from affinelens.engine.vertex.share import half_of_section, pending_share, single_child
 from affinelens.engine.vertex.state import (
     BY_INTEGERS, DECIDED, DEPTH, EMITTED, END, FACETS_EMITTED, FINISHED, FULL, GROW_ARENA, KIND, NEXT, NO_POINT, ROOM,
-    SECTION,
-    UNDECIDED, VERTICES_EMITTED, State, new_state,
+    SECTION, UNDECIDED, VERTICES_EMITTED, State, new_state,
 )  # fmt: skip
 from affinelens.network import Network
 
@@ -53,7 +52,7 @@ class _Part:
     exact_points: dict[int, tuple[Fraction, ...]] = field(default_factory=dict)
     emitted: int = 0
 
-    def last_child_of_topmost(self) -> State | None:
+    def taken_from_the_end(self) -> State | None:
         """Take away what this part would come to last, or None if it has one thing left to do."""
         frame, depth = self.state.stack.frame, int(self.state.control[DEPTH])
         for f in range(depth):
@@ -182,10 +181,7 @@ class Walk:
         while not self._stop:
             room = self._reserve(part)
             state = part.state
-            status = walk(
-                self._compiled.program, state.control, state.arena, state.stack, state.rows, state.functions,
-                state.results, state.requests, _SLICE,
-            )  # fmt: skip
+            status = advance(self._compiled, state, _SLICE)
             self._note(part, room)
             if not self._keep and self._limits.max_regions is not None and self._found > self._limits.max_regions:
                 self._found = self._limits.max_regions
@@ -253,7 +249,7 @@ class Walk:
             self._lock.notify_all()
 
     def _give_away(self, part: _Part) -> None:
-        taken = part.last_child_of_topmost()
+        taken = part.taken_from_the_end()
         if taken is None:
             return
         new = _Part(taken, Arbiter(self._compiled))

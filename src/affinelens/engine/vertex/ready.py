@@ -1,6 +1,6 @@
 """Having the kernels compiled before a walk begins, and saying so when that takes a while.
 
-The first use after an installation compiles them, which takes some twenty seconds; later ones read them from a cache.
+The first use after an installation compiles them, which takes most of a minute; later ones read them from a cache.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from affinelens.domain import Box
 from affinelens.engine.outcome import Progress, ProgressFunction
-from affinelens.engine.vertex.cells import walk
+from affinelens.engine.vertex.cells import advance, walk
 from affinelens.engine.vertex.program import compile_program
 from affinelens.engine.vertex.state import new_state
 from affinelens.network import compile_model
@@ -53,9 +53,6 @@ def _compile(failed: list[BaseException]) -> None:
         network = compile_model([(np.ones((1, 1)), np.zeros(1)), (np.ones((1, 1)), np.zeros(1))], inputs=1)
         compiled = compile_program(network, Box(-1, 1, dim=1).frame)
         state = new_state(compiled, 4)
-        walk(
-            compiled.program, state.control, state.arena, state.stack, state.rows, state.functions, state.results,
-            state.requests, 1 << 40,
-        )  # fmt: skip
+        advance(compiled, state, 1 << 40)
     except BaseException as error:
         failed.append(error)

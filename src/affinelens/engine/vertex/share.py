@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.engine.vertex.cells import walk
+from affinelens.engine.vertex.cells import advance
 from affinelens.engine.vertex.exact import Arbiter
 from affinelens.engine.vertex.program import Compiled
 from affinelens.engine.vertex.state import (
@@ -57,7 +57,8 @@ def _forget_above(state: State, f: int) -> None:
 def pending_share(compiled: Compiled, state: State) -> float:
     """An upper bound on the share of the domain's volume that a stopped walk has not been through.
 
-    It is exact unless the walk stopped among the candidates of a group: then their whole cell is taken as not done.
+    It is exact unless the walk stopped among the candidates of a group, or while counting a cell of the last stage:
+    then their whole cell is taken as not done.
     """
     depth = int(state.control[DEPTH])
     frame = state.stack.frame
@@ -101,10 +102,7 @@ def _domain_volume(compiled: Compiled) -> float:
         if depth and (stages[-1] >= 0 or state.control[EMITTED]):
             cell = state.stack.frame[int(np.flatnonzero(stages < 0)[-1])]
             return _volume(state, int(cell[IDS]), int(cell[COUNT]))
-        status = walk(
-            compiled.program, state.control, state.arena, state.stack, state.rows, state.functions, state.results,
-            state.requests, 0,
-        )  # fmt: skip
+        status = advance(compiled, state, 0)
         if status == UNDECIDED:
             arbiter.answer(state)
         elif status >= GROW_ARENA:
