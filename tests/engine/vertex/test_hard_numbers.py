@@ -297,3 +297,26 @@ def test_ten_dimensions(units: int) -> None:
     deeper = compiled([*layers, *random_layers(units + 1, units, 2)])
     rs = al.enumerate(deeper, domain, engine="vertex", workers=1)
     assert patterns(rs) == patterns(al.enumerate(deeper, domain, engine="linear_program", workers=1))
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [([0.0], [-1.0, 2.0**-60], [0.0, 0.0]), ([0.0, 1.0], [0.0, 1.0, 2.0**-60], [0.0, 0.0, 1.0])],
+)
+def test_a_change_of_slope_that_float64_rounds_to_one(pieces: tuple[Floats, Floats, Floats]) -> None:
+    """The slope 2^-60 is lost in the difference of slopes, and decides the sign of the next unit."""
+    check_box([Layer([[1.0]], [0.0], pieces=[pieces]), Layer([[1.0]], [0.0])], [-4.0], [4.0])
+    check_box([Layer([[1.0]], [0.0], pieces=[pieces]), Layer([[1.0]], [-1.0])], [-4.0], [4.0])
+
+
+@pytest.mark.parametrize("exponent", [-505, -500, -470, 0])
+@pytest.mark.parametrize("seed", range(8))
+def test_errors_whose_squares_underflow(exponent: int, seed: int) -> None:
+    """Two of the units nearly cancel the others; everything passes through numbers near 2^exponent."""
+    rng = np.random.default_rng(seed)
+    slopes, constants, weights = rng.normal(size=4), rng.normal(size=4) + 6, rng.normal(size=4)
+    others = -np.array([weights[:2] @ slopes[:2], weights[:2] @ constants[:2]])
+    weights[2:] = np.linalg.solve(np.array([slopes[2:], constants[2:]]), others)
+    scale = 2.0**exponent
+    first = ((scale * slopes)[:, None].tolist(), (scale * constants).tolist())
+    check_box(relu_layers(first, ([(weights / scale).tolist()], [0.0])), [-1.0], [1.0])
