@@ -51,10 +51,8 @@ def automatic(network: Network, frame: Frame, *, keep: bool) -> Choice:
     obstacle = _obstacle(network, frame, _LARGEST_DIMENSION)
     if obstacle is not None:
         return Choice(linear_program.NAME, obstacle)
-    dimension = f"dimension {frame.dim} is at most {_LARGEST_DIMENSION}"
-    if keep:
-        return Choice(vertex.NAME, f"{dimension}, so cells are kept as their vertices")
-    return Choice(vertex.COUNT_NAME, f"{dimension}, and the last stage need not be built to be counted")
+    reason = f"dimension {frame.dim}, and up to {_LARGEST_DIMENSION} it is the fastest"
+    return Choice(vertex.NAME if keep else vertex.COUNT_NAME, reason)
 
 
 def _obstacle(network: Network, frame: Frame, largest_dimension: int) -> str | None:
