@@ -14,14 +14,15 @@ import numpy as np
 from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.counting import conclude_section, count_frame, next_section
 from affinelens.engine.vertex.found import emit
-from affinelens.engine.vertex.frames import pop, push
+from affinelens.engine.vertex.edges import copy_level, cross_edges, separate
+from affinelens.engine.vertex.frames import pop, push, take_slot
 from affinelens.engine.vertex.jit import inlined, kernel, merged
+from affinelens.engine.vertex.lanes import LANES
 from affinelens.engine.vertex.program import (
-    BREAKS, BREAK_OFFSET, CHOICE, CHOICE_OFFSET, GROUPED, GROUP_SIZE, LEADER, PAIRS, UNITS, Compiled, Program,
+    BREAK_OFFSET, CHOICE, CHOICE_OFFSET, FOLLOWED, FOLLOWERS, GROUPED, GROUP_SIZE, PAIRS, UNITS, Compiled, Program,
 )  # fmt: skip
 from affinelens.engine.vertex.stages import (
-    add_breaks, add_winners, classify, inherit_sums, list_passed, make_functions, name_winners, room_for_levels,
-    set_sign,
+    add_breaks, add_winners, follow, inherit_sums, name_winners, open_stage, room_for_levels,
 )  # fmt: skip
 from affinelens.engine.vertex.state import (
     ABOVE, ANSWER, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, CONCLUDING, COUNT, DEPTH, DOMAIN,
@@ -30,7 +31,7 @@ from affinelens.engine.vertex.state import (
     PLACE, REQUESTS, SECTION, SECTIONS, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX,
     WINNER, WORK, Arena, Functions, Results, Rows, Stack, State,
 )  # fmt: skip
-from affinelens.engine.vertex.vertices import copy_vertex, cross, evaluate, is_edge, value_at
+from affinelens.engine.vertex.vertices import copy_vertex, evaluate
 
 # What a cell needs, if not a cut: nothing more in this stage; that its group's winner be noted; nothing right now.
 _NONE_CUTS, _WON, _CHOSEN = -1, -2, -3
@@ -43,7 +44,7 @@ def walk(
 ) -> int:  # fmt: skip
     """Go on with a walk until it is finished, its budget of work is spent, or it needs something."""
     frame = stack.frame
-    _apply_answers(control, arena.signs, requests)
+    _apply_answers(control, arena.bits, stack.used.shape[1], requests)
     control[WORK] = 0
     while control[DEPTH] > 0:
         if control[WORK] > budget:
@@ -89,40 +90,26 @@ def advance(compiled: Compiled, state: State, budget: int) -> int:
 
 
 @merged
-def _apply_answers(control: Any, signs: Any, requests: Any) -> None:
+def _apply_answers(control: Any, bits: Any, words: int, requests: Any) -> None:
     """Record the signs that rational arithmetic found."""
-    half = signs.shape[1] >> 1
+    half = (bits.shape[1] - words) >> 1
     for i in range(control[REQUESTS]):
         vertex, unit, answer = requests[i, VERTEX], requests[i, BIT], requests[i, ANSWER]
         bit = ONE << np.uint64(unit & 63)
         if answer > 0:
-            signs[vertex, unit >> 6] |= bit
+            bits[vertex, words + (unit >> 6)] |= bit
         elif answer < 0:
-            signs[vertex, half + (unit >> 6)] |= bit
+            bits[vertex, words + half + (unit >> 6)] |= bit
     control[REQUESTS] = 0
 
 
 @kernel
 def _start(program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, requests: Any, f: int) -> int:
     """Find the signs of the domain's rows at the corners of the unit cube."""
-    asked = ZERO
-    for row in range(program.domain_rows):
-        asked = evaluate(
-            control,
-            arena,
-            rows.row,
-            rows.whole,
-            stack.slot,
-            requests,
-            row,
-            row,
-            0,
-            stack.frame[f, COUNT],
-            asked,
-            program.dim,
-        )
-        if asked < 0:
-            return GROW_REQUESTS
+    count, words = stack.frame[f, COUNT], stack.used.shape[1]
+    asked = evaluate(program, control, arena, rows, stack.slot, requests, stack.cutting, f, -1, 0, count, words)
+    if asked < 0:
+        return GROW_REQUESTS
     control[REQUESTS] = asked
     stack.frame[f, PHASE] = ENTERED
     return UNDECIDED if asked > 0 else FINISHED
@@ -257,14 +244,6 @@ def _win(program: Program, stack: Stack, rows: Rows, f: int) -> int:
     return FINISHED
 
 
-@inlined
-def _free_slot(used: Any, f: int) -> int:
-    for w in range(used.shape[1]):
-        if ~used[f, w] != NONE:
-            return 64 * w + lowest_bit(~used[f, w])
-    return -1
-
-
 @merged
 def _cut(
     program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, requests: Any, f: int, unit: int
@@ -274,104 +253,43 @@ def _cut(
     Child 0 is the part below, child 1 the part above. Their ids are laid out as one list, [below | on the hyperplane |
     above].
     """
-    frame, ids, tight, signs = stack.frame, arena.ids, arena.tight, arena.signs
-    d = program.dim
-    stage = frame[f, STAGE]
-    first_place = 0 if stage < 0 else program.domain_rows + program.stage[stage, BREAK_OFFSET]
-    place = first_place + unit
+    frame, ids = stack.frame, arena.ids
+    d, lanes, words, half = program.dim, program.lanes, stack.used.shape[1], stack.cutting.shape[1]
+    stage, g = frame[f, STAGE], f + 1
+    place = unit + (0 if stage < 0 else program.domain_rows + program.stage[stage, BREAK_OFFSET])
     n, start, top = frame[f, COUNT], frame[f, IDS], control[IDS_USED]
-    scratch = len(ids) - 2 * n
-    if top + 4 * n + 64 > len(ids):
+    if g >= len(frame):
+        return GROW_FRAMES
+    if top + n > len(ids) or n + LANES > len(arena.upper):
         return GROW_IDS
-    slot = _free_slot(stack.used, f)
+    slot = take_slot(stack, f, place)
     if slot < 0:
         return GROW_SLOTS
-    if frame[f, SLOT] < 0:  # not so when a cut is done again after growing
-        frame[f, SLOT] = slot
-        frame[f, OLD_PLACE] = stack.slot[slot, PLACE]
-        frame[f, OLD_SIDE] = stack.slot[slot, SIDE]
-        stack.slot[slot, PLACE] = place
-    half = signs.shape[1] >> 1
-    word, bit = unit >> 6, ONE << np.uint64(unit & 63)
-    n_below, n_above, n_zero = 0, 0, 0
-    for i in range(n):
-        v = ids[start + i]
-        if signs[v, word] & bit:
-            ids[scratch + n_above] = v
-            n_above += 1
-        elif signs[v, half + word] & bit:
-            ids[top + n_below] = v
-            n_below += 1
-        else:
-            n_zero += 1
-            ids[scratch + 2 * n - n_zero] = v
-
+    n_below, n_above, n_level = separate(arena, start, n, top, words, half, unit)
     first = control[ARENA_USED]
-    fresh = first
-    capacity = len(tight)
-    single = tight.shape[1] == 1
-    for i in range(n_above):
-        p = ids[scratch + i]
-        p_tight = tight[p, 0]
-        p_value = -1.0
-        for j in range(n_below):
-            q = ids[top + j]
-            shared = count_bits(p_tight & tight[q, 0])
-            if not single:
-                for w in range(1, tight.shape[1]):
-                    shared += count_bits(tight[p, w] & tight[q, w])
-            if shared < d - 1 or not is_edge(tight, ids, start, n, p, q, d):
-                continue
-            if fresh >= capacity:
-                return GROW_ARENA
-            if p_value < 0.0:
-                p_value = max(value_at(rows.row, arena.x, place, p, d), 0.0)
-            cross(control, arena, rows.row, rows.whole, stack.slot, place, p, q, p_value, fresh, slot, d)
-            fresh += 1
-    crossings = fresh - first
-    if fresh + n_zero > capacity:
+    fresh = cross_edges(
+        control, arena, rows, stack.slot, place, slot, start, n, top, n_below, n_above, first, words, lanes, d
+    )
+    if fresh < 0 or fresh + n_level > len(arena.bits):
         return GROW_ARENA
-    for i in range(n_zero):
-        v = ids[scratch + 2 * n - 1 - i]
-        copy_vertex(arena, v, fresh, d)
-        tight[fresh, slot >> 6] |= ONE << np.uint64(slot & 63)
-        for w in range(signs.shape[1]):
-            signs[fresh, w] = signs[v, w]
-        fresh += 1
-    n_fresh = fresh - first
-    if top + n_below + n_fresh + n_above > scratch:
+    copy_level(arena, n_level, fresh, slot, lanes, d)
+    n_fresh = fresh - first + n_level
+    if top + n_below + n_fresh + n_above > len(ids):
         return GROW_IDS
     for i in range(n_fresh):
         ids[top + n_below + i] = first + i
     for i in range(n_above):
-        ids[top + n_below + n_fresh + i] = ids[scratch + i]
-
-    asked = ZERO
+        ids[top + n_below + n_fresh + i] = arena.upper[i]
     for w in range(half):
-        rest = stack.cutting[f, w]
-        if w == word:
-            rest &= ~bit
-        while rest != NONE:
-            other = 64 * w + lowest_bit(rest)
-            rest &= rest - ONE
-            asked = evaluate(
-                control,
-                arena,
-                rows.row,
-                rows.whole,
-                stack.slot,
-                requests,
-                first_place + other,
-                other,
-                first,
-                crossings,
-                asked,
-                d,
-            )
-            if asked < 0:
-                return GROW_REQUESTS
+        stack.cutting[g, w] = stack.cutting[f, w]
+    stack.cutting[g, unit >> 6] &= ~(ONE << np.uint64(unit & 63))
+    asked = evaluate(
+        program, control, arena, rows, stack.slot, requests, stack.cutting, g, stage, first, fresh - first, words
+    )
+    if asked < 0:
+        return GROW_REQUESTS
     control[REQUESTS] = asked
-    control[ARENA_USED] = fresh
+    control[ARENA_USED] = first + n_fresh
     control[IDS_USED] = top + n_below + n_fresh + n_above
     control[WORK] += 4 + n
     frame[f, SPLIT] = top
@@ -390,7 +308,7 @@ def _next_child(
     f: int,
 ) -> int:  # fmt: skip
     """Go down to one side of a cut."""
-    frame, ids, signs = stack.frame, arena.ids, arena.signs
+    frame, ids, bits = stack.frame, arena.ids, arena.bits
     side, stage, n_fresh = frame[f, NEXT], frame[f, STAGE], frame[f, FRESH_COUNT]
     start = frame[f, SPLIT]
     n = frame[f, BELOW] + n_fresh
@@ -398,40 +316,40 @@ def _next_child(
         start += frame[f, BELOW]
         n = n_fresh + frame[f, ABOVE]
     g = f + 1
-    if g >= len(frame):
-        return GROW_FRAMES
     stack.slot[frame[f, SLOT], SIDE] = 2 * side - 1
-    word, bit = frame[f, UNIT] >> 6, ONE << np.uint64(frame[f, UNIT] & 63)
-    for w in range(stack.used.shape[1]):
-        total = NONE
-        for i in range(n):
-            total |= arena.tight[ids[start + i], w]
-        stack.used[g, w] = total
-    half = signs.shape[1] >> 1
+    words, half = stack.used.shape[1], stack.cutting.shape[1]
     left = NONE
     passed = ZERO
     carries = stage >= 0 and stage < program.stages - 1 and not program.stage[stage, GROUPED]
-    for w in range(half):
-        before = stack.cutting[f, w]
-        if before == NONE:
-            stack.cutting[g, w] = NONE
-            continue
-        positive, negative = NONE, NONE
-        if before == bit and w == word:  # the child lies on one side of the only hyperplane there was
-            positive, negative = (bit, NONE) if side == 1 else (NONE, bit)
-        else:
+    if words == 1 and half == 1:
+        used, positive, negative = NONE, NONE, NONE
+        for i in range(n):
+            v = ids[start + i]
+            used |= bits[v, 0]
+            positive |= bits[v, 1]
+            negative |= bits[v, 2]
+        stack.used[g, 0] = used
+        left = stack.cutting[f, 0] & positive & negative
+        decided = stack.cutting[f, 0] & ~left
+        stack.cutting[g, 0] = left
+        passed = _record_signs(program, functions, rows, stage, ZERO, decided, positive, negative, carries, passed)
+    else:
+        for w in range(words):
+            used = NONE
+            for i in range(n):
+                used |= bits[ids[start + i], w]
+            stack.used[g, w] = used
+        for w in range(half):
+            positive, negative = NONE, NONE
             for i in range(n):
                 v = ids[start + i]
-                positive |= signs[v, w]
-                negative |= signs[v, half + w]
-        both = positive & negative & before
-        stack.cutting[g, w] = both
-        left |= both
-        if stage >= 0:
-            decided = before & ~both
-            _record_signs(program, rows, stage, w, decided, positive, negative)
-            if carries:
-                passed = _list_decided(program, functions, rows, stage, w, decided, passed)
+                positive |= bits[v, words + w]
+                negative |= bits[v, words + half + w]
+            both = stack.cutting[f, w] & positive & negative
+            left |= both
+            decided = stack.cutting[f, w] & ~both
+            stack.cutting[g, w] = both
+            passed = _record_signs(program, functions, rows, stage, w, decided, positive, negative, carries, passed)
     if left == NONE and stage == program.stages - 1 and frame[f, KIND] == ORDINARY:
         status = emit(program, control, arena, stack, rows, results, start, n, g)
         if status == FULL:
@@ -454,28 +372,29 @@ def _next_child(
 
 @inlined
 def _record_signs(
-    program: Program, rows: Rows, stage: int, w: int, decided: np.uint64, positive: np.uint64, negative: np.uint64
-) -> None:
-    """Note the signs of hyperplanes that no longer cut the cell; one that is zero on all of it has sign 0."""
-    first = program.domain_rows + program.stage[stage, BREAK_OFFSET] + 64 * w
-    while decided != NONE:
-        i = lowest_bit(decided)
-        bit = ONE << np.uint64(i)
-        decided &= decided - ONE
-        sign = 1 if positive & bit else (-1 if negative & bit else 0)
-        set_sign(program, rows, rows.whole[first + i, program.dim + BREAK], sign)
+    program: Program, functions: Functions, rows: Rows, stage: int, w: int, decided: np.uint64, positive: np.uint64,
+    negative: np.uint64, carries: bool, passed: int,
+) -> int:  # fmt: skip
+    """Note the signs of hyperplanes that no longer cut the cell; one that is zero on all of it has sign 0.
 
-
-@inlined
-def _list_decided(
-    program: Program, functions: Functions, rows: Rows, stage: int, w: int, decided: np.uint64, passed: int
-) -> int:
-    """Append those of the decided hyperplanes that the cell lies above to the list of passed breaks."""
-    first = program.domain_rows + program.stage[stage, BREAK_OFFSET] + 64 * w
+    If the sums of later stages are carried along, the breaks that are passed thereby are listed.
+    """
+    if stage < 0:
+        return passed
+    first, offset = program.domain_rows + program.stage[stage, BREAK_OFFSET] + 64 * w, program.stage[stage, BREAK_OFFSET]
+    followed = program.stage[stage, FOLLOWED] > 0
     while decided != NONE:
-        b = rows.whole[first + lowest_bit(decided), program.dim + BREAK]
+        i = np.uint64(lowest_bit(decided))
         decided &= decided - ONE
-        passed = list_passed(program, functions, rows, b, passed)
+        sign = np.int64(positive >> i & ONE) - np.int64(negative >> i & ONE)
+        b = rows.whole[first + np.int64(i), program.dim + BREAK]
+        rows.sign[b] = sign
+        if carries and sign > 0:
+            functions.passed[passed] = b - offset
+            passed += 1
+        if followed:
+            for k in range(program.hyperplane[b, FOLLOWERS], program.hyperplane[b + 1, FOLLOWERS]):
+                passed = follow(program, functions, rows, offset, program.followers[k], passed)
     return passed
 
 
@@ -493,41 +412,32 @@ def _enter(
         return GROW_FRAMES
     if top + n > len(ids):
         return GROW_IDS
-    if first + n > len(arena.tight):
+    if first + n > len(arena.bits):
         return GROW_ARENA
     if not room_for_levels(program, functions, stack, f, stage, 4):
         return GROW_LEVELS
     if stage > 0 and not room_for_levels(program, functions, stack, f, stage - 1, 4):
         return GROW_LEVELS
+    words, half = stack.used.shape[1], stack.cutting.shape[1]
     for i in range(n):
-        copy_vertex(arena, ids[start + i], first + i, d)
-        for w in range(arena.signs.shape[1]):
-            arena.signs[first + i, w] = NONE
+        v = ids[start + i]
+        copy_vertex(arena, v, first + i, program.lanes, d)
+        for w in range(words):
+            arena.bits[first + i, w] = arena.bits[v, w]
         ids[top + i] = first + i
     inherit_sums(program, stack, f, g)
     if stage > 0 and program.stage[stage - 1, GROUPED]:
         add_winners(program, functions, rows, stack, g, stage - 1)
-    make_functions(program, functions, stack, g, stage)
-    candidates = classify(program, functions, rows, control, arena.x, stage, first, n)
-    for w in range(stack.cutting.shape[1]):
-        stack.cutting[g, w] = NONE
-    first_place = program.domain_rows + program.stage[stage, BREAK_OFFSET]
-    asked = ZERO
-    for unit in range(candidates):
-        stack.cutting[g, unit >> 6] |= ONE << np.uint64(unit & 63)
-        asked = evaluate(
-            control, arena, rows.row, rows.whole, stack.slot, requests, first_place + unit, unit, first, n, asked, d
-        )
-        if asked < 0:
-            return GROW_REQUESTS
+    candidates, passed = open_stage(program, functions, stack, rows, control, arena, g, stage, first, n)
+    for w in range(half):
+        left = candidates - 64 * w
+        stack.cutting[g, w] = NONE if left <= 0 else (~NONE if left >= 64 else (ONE << np.uint64(left)) - ONE)
+    asked = evaluate(program, control, arena, rows, stack.slot, requests, stack.cutting, g, stage, first, n, words)
+    if asked < 0:
+        return GROW_REQUESTS
     if not program.stage[stage, GROUPED]:
-        passed = ZERO
-        offset = program.stage[stage, BREAK_OFFSET]
-        for b in range(offset, offset + program.stage[stage, BREAKS]):
-            if program.hyperplane[b, LEADER] == b and rows.place[b] < 0:
-                passed = list_passed(program, functions, rows, b, passed)
         add_breaks(program, functions, stack, g, stage, passed)
-    for w in range(stack.used.shape[1]):
+    for w in range(words):
         stack.used[g, w] = stack.used[f, w]
     control[WORK] += n + candidates + program.stage[stage, UNITS]
     control[REQUESTS] = asked
@@ -544,9 +454,10 @@ def _settle(
     program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, functions: Functions, f: int
 ) -> int:
     """After all signs of a stage are known: which candidates really cut the cell."""
-    frame, ids, signs = stack.frame, arena.ids, arena.signs
+    frame, ids, bits = stack.frame, arena.ids, arena.bits
     stage, start, n = frame[f, STAGE], frame[f, IDS], frame[f, COUNT]
-    half = signs.shape[1] >> 1
+    words, half = stack.used.shape[1], stack.cutting.shape[1]
+    carries = stage >= 0 and not program.stage[stage, GROUPED]
     passed = ZERO
     for w in range(half):
         candidates = stack.cutting[f, w]
@@ -555,14 +466,12 @@ def _settle(
         positive, negative = NONE, NONE
         for i in range(n):
             v = ids[start + i]
-            positive |= signs[v, w]
-            negative |= signs[v, half + w]
-        stack.cutting[f, w] = positive & negative & candidates
-        if stage >= 0:
-            decided = candidates & ~(positive & negative)
-            _record_signs(program, rows, stage, w, decided, positive, negative)
-            if not program.stage[stage, GROUPED]:
-                passed = _list_decided(program, functions, rows, stage, w, decided, passed)
+            positive |= bits[v, words + w]
+            negative |= bits[v, words + half + w]
+        both = positive & negative & candidates
+        stack.cutting[f, w] = both
+        decided = candidates & ~both
+        passed = _record_signs(program, functions, rows, stage, w, decided, positive, negative, carries, passed)
     frame[f, PHASE] = OPEN
     if passed > 0:
         add_breaks(program, functions, stack, f, stage, passed)

@@ -265,7 +265,7 @@ class Walk:
         if not n or not self._keep:
             return
         ends = np.concatenate([np.zeros((1, 2), dtype=np.int64), results.ends[:n]])
-        shift, scale = self._compiled.program.shift, self._compiled.program.scale
+        shift, scale = self._compiled.shift, self._compiled.scale
         listed = results.facets[: control[FACETS_EMITTED]]
         corners = slice(0, int(control[VERTICES_EMITTED]))
         columns = Columns(

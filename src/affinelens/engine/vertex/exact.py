@@ -69,12 +69,11 @@ class Arbiter:
         corners = [self._meeting_point(state, int(v)) for v in state.arena.ids[start : start + count]]
         d = len(corners[0]) - 1
         mean = [sum((Fraction(int(c[k]), int(c[d])) for c in corners), Fraction(0)) / count for k in range(d)]
-        program = self._compiled.program
-        shift, scale = ([Fraction(v) for v in array.tolist()] for array in (program.shift, program.scale))
+        shift, scale = ([Fraction(v) for v in array.tolist()] for array in (self._compiled.shift, self._compiled.scale))
         inputs = [float(y * s + c) for y, s, c in zip(mean, scale, shift, strict=True)]
         rounded = [(Fraction(x) - c) / s for x, s, c in zip(inputs, scale, shift, strict=True)]
         state.results.points[index] = [float(y) for y in rounded]
-        tight = np.bitwise_or.reduce(state.arena.tight[state.arena.ids[start : start + count]], axis=0)
+        tight = np.bitwise_or.reduce(state.tight(state.arena.ids[start : start + count]), axis=0)
         for slot in _bits(tight):
             row = self._row(state, int(state.stack.slot[slot, PLACE]))
             value = sum((int(a) * b for a, b in zip(row, [*rounded, Fraction(1)], strict=True)), Fraction(0))
@@ -98,12 +97,12 @@ class Arbiter:
         values = [int(n) / below for n in point[:-1]]
         state.arena.x[vertex, :d] = values
         exact = all(Fraction(v) == Fraction(int(n), below) for v, n in zip(values, point[:-1], strict=True))
-        state.arena.x[vertex, d] = 0.0 if exact else 2.0**-52
+        state.arena.off[vertex] = 0.0 if exact else 2.0**-52
         return point
 
     def _meeting_point(self, state: State, vertex: int) -> list[fmpz]:
         """A vertex from its hyperplanes, without touching the walk."""
-        slots = _bits(state.arena.tight[vertex])
+        slots = _bits(state.tight(np.array([vertex]))[0])
         return _meet([self._row(state, int(state.stack.slot[slot, PLACE])) for slot in slots])
 
     def _row(self, state: State, place: int) -> list[fmpz]:

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
-from affinelens.engine.vertex.jit import inlined, kernel, unreordered
+from affinelens.engine.vertex.jit import inlined, kernel
+from affinelens.engine.vertex.lanes import LANES, above, load, placed, splat, store
 from affinelens.engine.vertex.program import BREAK_OFFSET, BREAKS, CHOICE, CHOICE_OFFSET, GROUPED, PLAIN, Program
 from affinelens.engine.vertex.state import (
     BASE, BREAK, COUNT_ONLY, EMITTED, FACETS_EMITTED, FACET_COLUMN, FINISHED, FULL, NO_POINT, PLACE, POINT_COUNT,
     POINT_IDS, ROOM, SIDE, VERTEX_COLUMN, VERTICES_EMITTED, WORK, Arena, Results, Rows, Stack,
 )  # fmt: skip
+from affinelens.engine.vertex.vertices import value_at
 
 
 @inlined
@@ -41,26 +43,14 @@ def emit(
     results.ends[index, 0] = control[FACETS_EMITTED]
     results.ends[index, 1] = control[VERTICES_EMITTED]
     _write_pattern(program, rows, results.patterns, index)
-    x, ids, points = arena.x, arena.ids, results.points
+    is_inside = _write_point(program, arena, stack, rows, start, n, g)
     for k in range(d):
-        points[index, k] = 0.0
-    for i in range(n):
-        v = ids[start + i]
-        for k in range(d):
-            points[index, k] += x[v, k]
-    for k in range(d):
-        points[index, k] = _placed(points[index, k] / n, program.shift[k], program.scale[k])
-    if not _is_inside(program, stack, rows, points, index, g):
+        results.points[index, k] = arena.point[k]
+    if not is_inside:
         control[POINT_IDS] = start
         control[POINT_COUNT] = n
         return NO_POINT
     return FINISHED
-
-
-@unreordered
-def _placed(y: float, shift: float, scale: float) -> float:
-    """The coordinate nearest to y whose place in the domain's own coordinates is a float64."""
-    return ((y * scale + shift) - shift) / scale
 
 
 @inlined
@@ -84,22 +74,26 @@ def _write_pattern(program: Program, rows: Rows, patterns: Any, index: int) -> N
 
 
 @inlined
-def _is_inside(program: Program, stack: Stack, rows: Rows, points: Any, index: int, g: int) -> bool:
-    """Whether a point is proved to lie strictly on the cell's side of all its facets."""
-    d = program.dim
-    inside = True
-    for k in range(d):
-        inside &= abs(points[index, k]) <= 1.0
+def _write_point(program: Program, arena: Arena, stack: Stack, rows: Rows, start: int, n: int, g: int) -> bool:
+    """Take the mean of a cell's vertices, and say whether it is proved to lie strictly inside all its facets."""
+    lanes, x, ids, point = program.lanes, arena.x, arena.ids, arena.point
+    outside = 0
+    for c in range(0, lanes, LANES):
+        mean = splat(0.0)
+        for i in range(n):
+            mean = mean + load(x, ids[start + i] * lanes + c)
+        mean = placed(mean / float(n), load(program.shift, c), load(program.scale, c))
+        outside |= above(abs(mean), splat(1.0))
+        store(point, c, mean)
+    inside = outside == 0
     for w in range(stack.used.shape[1]):
         slots = stack.used[g, w]
         while slots != NONE:
             slot = 64 * w + lowest_bit(slots)
             slots &= slots - ONE
             place = stack.slot[slot, PLACE]
-            value = rows.row[place, d]
-            for k in range(d):
-                value += rows.row[place, k] * points[index, k]
-            inside &= stack.slot[slot, SIDE] * value > rows.row[place, d + BASE]
+            value = value_at(rows.row, place, point, 0, lanes)
+            inside &= stack.slot[slot, SIDE] * value > rows.row[place, lanes + BASE]
     return inside
 
 
@@ -146,25 +140,25 @@ def _hyperplane_number(program: Program, stack: Stack, rows: Rows, slot: int) ->
 def _is_facet(
     program: Program, arena: Arena, stack: Stack, rows: Rows, start: int, n: int, slot: int, number: int
 ) -> bool:
-    tight, ids = arena.tight, arena.ids
+    bits, ids, words = arena.bits, arena.ids, stack.used.shape[1]
     word, bit = slot >> 6, ONE << np.uint64(slot & 63)
     simple = True
     for i in range(n):
         v = ids[start + i]
-        if tight[v, word] & bit:
+        if bits[v, word] & bit:
             count = 0
-            for w in range(tight.shape[1]):
-                count += count_bits(tight[v, w])
+            for w in range(words):
+                count += count_bits(bits[v, w])
             if count > program.dim:
                 simple = False
     if simple:  # its vertices lie on no hyperplane but their own facets
         return True
-    for w in range(tight.shape[1]):
+    for w in range(words):
         common = ~NONE
         for i in range(n):
             v = ids[start + i]
-            if tight[v, word] & bit:
-                common &= tight[v, w]
+            if bits[v, word] & bit:
+                common &= bits[v, w]
         while common != NONE:
             other = 64 * w + lowest_bit(common)
             common &= common - ONE
@@ -174,7 +168,7 @@ def _is_facet(
             same = True
             for i in range(n):
                 v = ids[start + i]
-                if tight[v, other_word] & other_bit and not tight[v, word] & bit:
+                if bits[v, other_word] & other_bit and not bits[v, word] & bit:
                     same = False
             if not same or _hyperplane_number(program, stack, rows, other) < number:
                 return False
@@ -188,6 +182,6 @@ def _write_vertices(control: Any, arena: Arena, results: Results, start: int, n:
         v = arena.ids[start + i]
         for k in range(d):
             results.vertices[end + i, k] = arena.x[v, k]
-        for w in range(arena.tight.shape[1]):
-            results.vertex_tight[end + i, w] = arena.tight[v, w]
+        for w in range(results.vertex_tight.shape[1]):
+            results.vertex_tight[end + i, w] = arena.bits[v, w]
     control[VERTICES_EMITTED] = end + n

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from affinelens.engine.vertex.bits import NONE, lowest_bit
 from affinelens.engine.vertex.jit import inlined
 from affinelens.engine.vertex.state import (
     ARENA_TOP, ARENA_USED, DEPTH, END, IDS_TOP, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, PHASE, PLACE, SIDE, SLOT,
@@ -37,3 +38,22 @@ def push(control: Any, frame: Any, f: int, stage: int, phase: int, kind: int) ->
     frame[g, ARENA_TOP] = control[ARENA_USED]
     frame[g, IDS_TOP] = control[IDS_USED]
     control[DEPTH] = g + 1
+
+
+@inlined
+def take_slot(stack: Stack, f: int, place: int) -> int:
+    """Let the slot that frame f has, or a free one, stand for a hyperplane; returns it, or -1 if none is free."""
+    frame, used = stack.frame, stack.used
+    slot = frame[f, SLOT]
+    if slot < 0:
+        for w in range(used.shape[1]):
+            if ~used[f, w] != NONE:
+                slot = 64 * w + lowest_bit(~used[f, w])
+                break
+        if slot < 0:
+            return -1
+        frame[f, SLOT] = slot
+        frame[f, OLD_PLACE] = stack.slot[slot, PLACE]
+        frame[f, OLD_SIDE] = stack.slot[slot, SIDE]
+    stack.slot[slot, PLACE] = place
+    return slot

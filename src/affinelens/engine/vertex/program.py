@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma
 from affinelens.domain import Frame
+from affinelens.engine.vertex.lanes import LANES
 from affinelens.network import MaxGroups, Network, PiecewiseLinear
 from affinelens.network.activation import Activation
 from affinelens.network.canonical import Stage
@@ -29,7 +30,6 @@ from affinelens.network.linear_map import Dense, LinearMap
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-LANES = 8
 # Bounds are sums of few non-negative terms computed in float64; this factor covers their own rounding.
 SLACK = 1.0 + 2.0**-30
 # Integers up to this size are exact in float64.
@@ -42,10 +42,11 @@ _SMALLEST_ACCURATE = 2.0**_LOWEST_EXPONENT
 
 
 # Columns of Program.stage.
-(UNITS, PADDED, UNIT_OFFSET, ROW_OFFSET, BREAKS, BREAK_OFFSET, CHOICES, CHOICE_OFFSET, PLAIN, GROUPED, BASED,
- TARGETS) = range(12)  # fmt: skip
-# Columns of Program.accuracy: relative error of sums and of hyperplanes, and the unit in which functions are integers.
-ROUNDING, BREAK_ROUNDING, QUANTUM = range(3)
+(UNITS, PADDED, UNIT_OFFSET, ROW_OFFSET, BREAKS, BREAK_OFFSET, PADDED_BREAKS, LANE_OFFSET, CHOICES, CHOICE_OFFSET,
+ PLAIN, GROUPED, BASED, FOLLOWED, TARGETS) = range(15)  # fmt: skip
+# Columns of Program.accuracy: relative error of sums and of hyperplanes, the unit in which functions are integers, and
+# the largest relative error of the sums that the stage is added to.
+ROUNDING, BREAK_ROUNDING, QUANTUM, TARGET_ROUNDING = range(4)
 # Columns of Program.hyperplane.
 PLUS, MINUS, CHOICE, LEADER, ORIENTATION, FOLLOWERS = range(6)
 # Rows of Program.step.
@@ -59,9 +60,14 @@ TARGET, BREAK_COLUMNS, BASE_COLUMNS = range(3)
 
 
 class Program(NamedTuple):
-    """What kernels read. Tables have one row more than stages, hyperplanes or groups where they hold offsets."""
+    """What kernels read. Tables have one row more than stages, hyperplanes or groups where they hold offsets.
+
+    Points and rows take ``lanes`` numbers: the coordinates, then 1 or the constant, then zeros. ``own`` has a bit for
+    each break that is a hyperplane of its own, not a copy of another's and not identically zero.
+    """
 
     dim: int
+    lanes: int
     stages: int
     domain_rows: int
     shift: Floats
@@ -70,6 +76,7 @@ class Program(NamedTuple):
     accuracy: Floats
     hyperplane: Indices
     step: Floats
+    own: Indices
     followers: Indices
     group: Indices
     pairs: Indices
@@ -87,9 +94,16 @@ class Compiled:
     network: Network
     chart: ExactMatrix
     rows: ExactMatrix
+    shift: Floats
+    scale: Floats
     lower: Floats
     upper: Floats
     is_box: bool
+
+
+def padded(count: int) -> int:
+    """The next number of whole lanes."""
+    return -(-count // LANES) * LANES
 
 
 def compile_program(network: Network, frame: Frame) -> Compiled:
@@ -105,7 +119,7 @@ def compile_program(network: Network, frame: Frame) -> Compiled:
     lower, upper = (frame.lower - shift) / scale, (frame.upper - shift) / scale
     program = _program(network, parts, rows, shift, scale)
     moved = np.array_equal(lower * scale, frame.lower - shift) and np.array_equal(upper * scale, frame.upper - shift)
-    return Compiled(program, network, chart, rows, lower, upper, moved and _is_box(frame))
+    return Compiled(program, network, chart, rows, shift, scale, lower, upper, moved and _is_box(frame))
 
 
 def _placement(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
@@ -151,7 +165,8 @@ class _StageParts:
         self.stage = stage
         self.activation = stage.activation
         self.units = self.activation.size_in
-        self.padded = -(-self.units // LANES) * LANES
+        self.padded = padded(self.units)
+        self.padded_breaks = padded(len(self.activation.breaks))
         self._chart = chart
         self._earlier = earlier
         self.jump, self.gap, self.base_slope = _pieces(self.activation)
@@ -307,30 +322,47 @@ def _program(
         _offsets(part.padded * (dim + 1) for part in parts),
         counts,
         _offsets(counts),
+        [part.padded_breaks for part in parts],
+        _offsets(part.padded_breaks for part in parts),
         [part.activation.choices for part in parts],
         _offsets(part.activation.choices for part in parts),
         [_is_plain(part.activation) for part in parts],
         [part.grouped for part in parts],
         [int(part.base_slope.any()) for part in parts],
+        np.diff(follower_start[_offsets(counts)]),
         target_start,
     )
-    accuracy = [[part.rounding, 0.0 if part.exact else 4 * UNIT_ROUNDOFF, part.quantum] for part in parts]
+    accuracy = [
+        [
+            part.rounding, 0.0 if part.exact else 4 * UNIT_ROUNDOFF, part.quantum,
+            max([parts[t].rounding for t in target[target_start[s] : target_start[s + 1], TARGET]], default=0.0),
+        ]
+        for s, part in enumerate(parts)
+    ]  # fmt: skip
+    lanes = padded(dim + 1)
+    own = np.concatenate([np.zeros(0, dtype=bool), *(
+        np.pad((leader == np.arange(len(leader)))[a:b] & (orientation != 0)[a:b], (0, -(b - a) % LANES))
+        for a, b in pairwise(_offsets(counts).tolist())
+    )])  # fmt: skip
     return Program(
         dim=dim,
+        lanes=lanes,
         stages=len(parts),
         domain_rows=rows.shape[0],
-        shift=shift,
-        scale=scale,
+        shift=np.pad(shift, (0, lanes - dim)),
+        scale=np.pad(scale, (0, lanes - dim), constant_values=1.0),
         stage=stage,
-        accuracy=np.array(accuracy).reshape(-1, 3),
+        accuracy=np.array(accuracy).reshape(-1, 4),
         hyperplane=_table(
             _joined([b.plus for b in breaks]), _joined([b.minus for b in breaks]), _joined([b.choice for b in breaks]),
             leader, orientation, follower_start,
         ),
         step=np.stack([
-            _joined([b.threshold for b in breaks], np.float64), _joined([part.jump for part in parts], np.float64),
-            _joined([part.gap for part in parts], np.float64),
+            _joined([_padded(b.threshold) for b in breaks], np.float64),
+            _joined([_padded(part.jump) for part in parts], np.float64),
+            _joined([_padded(part.gap) for part in parts], np.float64),
         ]),
+        own=np.packbits(own, bitorder="little").astype(np.int64),
         followers=followers,
         group=group,
         pairs=pairs,
@@ -537,6 +569,10 @@ def _targets(parts: Sequence[_StageParts]) -> tuple[Indices, Indices, Floats]:
                     size += block.per_unit.size
         starts.append(len(rows))
     return _whole(starts), np.array(rows, dtype=np.int64).reshape(-1, 3), np.concatenate(flat)
+
+
+def _padded(values: Floats) -> Floats:
+    return np.pad(values, (0, -len(values) % LANES))
 
 
 def _whole(values: Iterator[int] | Sequence[int]) -> Indices:

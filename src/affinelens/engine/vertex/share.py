@@ -85,10 +85,10 @@ def _child_ids(frame: NDArray[np.int64], child: int) -> tuple[int, int]:
 
 def _volume(state: State, start: int, count: int) -> float:
     """Volume of the cell with the given ids."""
-    ids = state.arena.ids[start : start + count]
-    points = np.ascontiguousarray(state.arena.x[ids, :-1])
-    tight = np.ascontiguousarray(state.arena.tight[ids])
-    return float(cell_volumes(points, np.array([count]), tight, points.shape[1])[0])
+    ids, dim = state.arena.ids[start : start + count], state.results.points.shape[1]
+    points = np.ascontiguousarray(state.arena.x[ids, :dim])
+    tight = np.ascontiguousarray(state.tight(ids))
+    return float(cell_volumes(points, np.array([count]), tight, dim)[0])
 
 
 def _domain_volume(compiled: Compiled) -> float:

@@ -6,18 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.error_bounds import row_base, squared, summed, value_bound
+from affinelens.engine.vertex.bits import lowest_bit
+from affinelens.engine.vertex.error_bounds import row_base, squared, squares, summed, value_bound
 from affinelens.engine.vertex.jit import inlined, kernel
+from affinelens.engine.vertex.lanes import LANES, above, load, splat, spread, store, store_bytes
 from affinelens.engine.vertex.program import (
     BASED, BASE_COLUMNS, BASE_SLOPE, BREAKS, BREAK_COLUMNS, BREAK_OFFSET, BREAK_ROUNDING, CHOICES, CHOICE_OFFSET,
-    FIRST_UNIT, FIXED_CONSTANT_ERROR, FIXED_ERROR, FOLLOWERS, GAP, GROUP_SIZE, JUMP, LEADER, MINUS, NORM, ORIENTATION,
-    PADDED, PAIRS, PLAIN, PLUS, QUANTUM, ROUNDING, ROW_OFFSET, TARGET, TARGETS, THRESHOLD, UNITS, UNIT_OFFSET,
-    Program,
+    FIRST_UNIT, FIXED_CONSTANT_ERROR, FIXED_ERROR, FOLLOWED, FOLLOWERS, GAP, GROUPED, GROUP_SIZE, JUMP, LANE_OFFSET,
+    LEADER, MINUS, NORM, ORIENTATION, PADDED, PADDED_BREAKS, PAIRS, PLAIN, PLUS, QUANTUM, ROUNDING, TARGET, TARGETS,
+    TARGET_ROUNDING, THRESHOLD, UNITS, UNIT_OFFSET, Program,
 )  # fmt: skip
 from affinelens.engine.vertex.state import (
-    BASE, BREAK, CONSTANT_ERROR, DECIDED, ERROR, FINISHED, GROW_LEVELS, H_BASE, H_CONSTANT_ERROR, H_ERROR, H_SIZE,
-    IS_WHOLE, LEVEL, SIZE, Functions, Rows, Stack,
+    BASE, BLOCK_BASE, BLOCK_SIZE, BREAK, CONSTANT_ERROR, DECIDED, ERROR, FINISHED, GROW_LEVELS, H_BASE,
+    H_CONSTANT_ERROR, H_CONSTANT_SQUARE, H_ERROR, H_SIZE, H_SQUARE, IS_WHOLE, LEVEL, SIZE, Arena, Functions, Rows,
+    Stack,
 )  # fmt: skip
+from affinelens.engine.vertex.vertices import block_of
 
 
 @inlined
@@ -49,33 +53,41 @@ def _next_level(program: Program, functions: Functions, stack: Stack, f: int, ta
 
 
 @inlined
+def functions_at(program: Program, functions: Functions, stack: Stack, f: int, stage: int) -> int:
+    """Where a stage's hyperplanes on the cell of frame f are: where its units are, if they are just their zeros."""
+    if program.stage[stage, PLAIN]:
+        return units_at(program, functions, stack, f, stage)
+    return (program.dim + 1) * program.stage[stage, LANE_OFFSET]
+
+
+@inlined
+def units_at(program: Program, functions: Functions, stack: Stack, f: int, stage: int) -> int:
+    """Where a stage's pre-activations on the cell of frame f are."""
+    size = (program.dim + 1) * program.stage[stage, PADDED]
+    return functions.level[0, stage] + stack.frame[f, LEVEL + stage] * size
+
+
+@inlined
 def add_breaks(program: Program, functions: Functions, stack: Stack, f: int, stage: int, passed: int) -> int:
-    """Add the columns of the breaks listed in ``counters[0]`` to the sums of frame f."""
+    """Add the columns of the breaks listed in ``passed`` to the sums of frame f."""
     if passed == 0:
         return FINISHED
     if not room_for_levels(program, functions, stack, f, stage, 1):
         return GROW_LEVELS
-    d = program.dim
-    offset, count = program.stage[stage, BREAK_OFFSET], program.stage[stage, BREAKS]
-    start = (d + 1) * offset
+    offset, stride = program.stage[stage, LANE_OFFSET], program.stage[stage, PADDED_BREAKS]
+    coefficients, constants = 0.0, 0.0
+    for i in range(passed):
+        b = offset + functions.passed[i]
+        coefficients += functions.hyperplane[H_SQUARE, b]
+        constants += functions.hyperplane[H_CONSTANT_SQUARE, b]
+    start = functions_at(program, functions, stack, f, stage)
     for entry in range(program.stage[stage, TARGETS], program.stage[stage + 1, TARGETS]):
         target = program.target[entry, TARGET]
-        width = program.stage[target, PADDED]
         old = _next_level(program, functions, stack, f, target)
         _add_columns(
-            functions.levels, old, program.columns, program.target[entry, BREAK_COLUMNS], functions.hyperplanes, start,
-            count, offset, functions.counters, passed, width, d,
+            functions.levels, old, program.columns, program.target[entry, BREAK_COLUMNS], start, stride,
+            functions.passed, passed, program.stage[target, PADDED], program.dim,
         )  # fmt: skip
-        rounding = program.accuracy[target, ROUNDING]
-        coefficients, constants = 0.0, 0.0
-        for i in range(passed):
-            b = functions.counters[0, i]
-            jump = abs(program.step[JUMP, b])
-            constant = abs(functions.hyperplanes[start + d * count + b - offset])
-            size, error = functions.hyperplane[H_SIZE, b], functions.hyperplane[H_ERROR, b]
-            coefficients += squared(jump, error, rounding, size, 0.0)
-            constant_error = functions.hyperplane[H_CONSTANT_ERROR, b]
-            constants += squared(jump, constant_error, rounding, constant, program.step[GAP, b])
         stack.spread[f, 2 * target] += coefficients
         stack.spread[f, 2 * target + 1] += constants
     return FINISHED
@@ -83,40 +95,35 @@ def add_breaks(program: Program, functions: Functions, stack: Stack, f: int, sta
 
 @inlined
 def _add_columns(
-    levels: Any, old: int, columns: Any, column_start: int, rows: Any, start: int, count: int, offset: int, breaks: Any,
-    passed: int, width: int, d: int,
+    levels: Any, old: int, columns: Any, first_column: int, start: int, stride: int, breaks: Any, passed: int,
+    width: int, d: int,
 ) -> None:  # fmt: skip
-    """The next level is the old one plus columns times rows, four breaks at a time so that sums stay in registers."""
-    new = old + (d + 1) * width
-    source = old
-    i = 0
-    while i + 3 < passed:
-        b0, b1 = breaks[0, i] - offset, breaks[0, i + 1] - offset
-        b2, b3 = breaks[0, i + 2] - offset, breaks[0, i + 3] - offset
-        c0 = columns[column_start + b0 * width : column_start + b0 * width + width]
-        c1 = columns[column_start + b1 * width : column_start + b1 * width + width]
-        c2 = columns[column_start + b2 * width : column_start + b2 * width + width]
-        c3 = columns[column_start + b3 * width : column_start + b3 * width + width]
-        for k in range(d + 1):
-            factors = rows[start + k * count : start + (k + 1) * count]
-            f0, f1, f2, f3 = factors[b0], factors[b1], factors[b2], factors[b3]
-            before = levels[source + k * width : source + (k + 1) * width]
-            after = levels[new + k * width : new + (k + 1) * width]
-            for j in range(width):
-                after[j] = before[j] + f0 * c0[j] + f1 * c1[j] + f2 * c2[j] + f3 * c3[j]
-        source = new
-        i += 4
-    while i < passed:
-        b0 = breaks[0, i] - offset
-        c0 = columns[column_start + b0 * width : column_start + b0 * width + width]
-        for k in range(d + 1):
-            f0 = rows[start + k * count + b0]
-            before = levels[source + k * width : source + (k + 1) * width]
-            after = levels[new + k * width : new + (k + 1) * width]
-            for j in range(width):
-                after[j] = before[j] + f0 * c0[j]
-        source = new
-        i += 1
+    """The next level is the old one plus columns times rows, some lanes at a time so that sums stay in registers."""
+    new = (d + 1) * width
+    for k in range(d + 1):
+        at, rows = old + k * width, start + k * stride
+        j = 0
+        while j + 4 * LANES <= width:
+            s0, s1 = load(levels, at + j), load(levels, at + j + LANES)
+            s2, s3 = load(levels, at + j + 2 * LANES), load(levels, at + j + 3 * LANES)
+            for i in range(passed):
+                factor = levels[rows + breaks[i]]
+                column = first_column + breaks[i] * width + j
+                s0 = s0 + factor * load(columns, column)
+                s1 = s1 + factor * load(columns, column + LANES)
+                s2 = s2 + factor * load(columns, column + 2 * LANES)
+                s3 = s3 + factor * load(columns, column + 3 * LANES)
+            store(levels, new + at + j, s0)
+            store(levels, new + at + j + LANES, s1)
+            store(levels, new + at + j + 2 * LANES, s2)
+            store(levels, new + at + j + 3 * LANES, s3)
+            j += 4 * LANES
+        while j < width:
+            s0 = load(levels, at + j)
+            for i in range(passed):
+                s0 = s0 + levels[rows + breaks[i]] * load(columns, first_column + breaks[i] * width + j)
+            store(levels, new + at + j, s0)
+            j += LANES
 
 
 @kernel
@@ -130,10 +137,10 @@ def _add_unit(
     target = program.target[entry, TARGET]
     width = program.stage[target, PADDED]
     new = functions.level[0, target] + stack.frame[f, LEVEL + target] * (d + 1) * width
-    rows = program.stage[stage, ROW_OFFSET]
+    units = units_at(program, functions, stack, f, stage)
     size = 0.0
     for k in range(d + 1):
-        factor = functions.units[rows + k * padded + unit]
+        factor = functions.levels[units + k * padded + unit]
         if k < d:
             size += abs(factor)
         source = functions.levels[old + k * width : old + (k + 1) * width]
@@ -142,7 +149,7 @@ def _add_unit(
         for j in range(width):
             target_row[j] = source[j] + factor * column[j]
     u = program.stage[stage, UNIT_OFFSET] + unit
-    constant = abs(functions.units[rows + d * padded + unit])
+    constant = abs(functions.levels[units + d * padded + unit])
     rounding = program.accuracy[target, ROUNDING]
     stack.spread[f, 2 * target] += squared(slope, functions.unit[H_ERROR, u], rounding, size, 0.0)
     stack.spread[f, 2 * target + 1] += squared(slope, functions.unit[H_CONSTANT_ERROR, u], rounding, constant, 0.0)
@@ -197,56 +204,99 @@ def _add_bases(program: Program, functions: Functions, stack: Stack, f: int, sta
 
 
 @inlined
-def make_functions(program: Program, functions: Functions, stack: Stack, f: int, stage: int) -> None:
-    """The stage's pre-activations and hyperplanes as functions on the cell of frame f, with their errors."""
-    d = program.dim
-    width, units = program.stage[stage, PADDED], program.stage[stage, UNITS]
-    source = functions.level[0, stage] + stack.frame[f, LEVEL + stage] * (d + 1) * width
+def open_stage(
+    program: Program, functions: Functions, stack: Stack, rows: Rows, control: Any, arena: Arena, f: int, stage: int,
+    first: int, n: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Make the stage's functions on the cell of frame f, with n vertices, and decide those that clearly miss it.
+
+    Returns how many hyperplanes are left as candidates, which are written to the stage's rows, and how many breaks are
+    known to be passed, which are listed.
+    """
+    d, lanes = program.dim, program.lanes
+    plain = program.stage[stage, PLAIN] > 0
+    if not plain:
+        _make_hyperplanes(program, functions, stack, f, stage)
+    root, constant_root = np.sqrt(stack.spread[f, 2 * stage]), np.sqrt(stack.spread[f, 2 * stage + 1])
     count, offset = program.stage[stage, BREAKS], program.stage[stage, BREAK_OFFSET]
-    start = (d + 1) * offset
-    first = program.stage[stage, UNIT_OFFSET]
-    root = np.sqrt(stack.spread[f, 2 * stage])
-    constant_root = np.sqrt(stack.spread[f, 2 * stage + 1])
-    levels, hyperplanes = functions.levels, functions.hyperplanes
-    norm = program.unit[NORM, first : first + units]
-    fixed = program.unit[FIXED_ERROR, first : first + units]
-    fixed_constant = program.unit[FIXED_CONSTANT_ERROR, first : first + units]
-    unit_error = functions.unit[H_ERROR, first : first + units]
-    unit_constant_error = functions.unit[H_CONSTANT_ERROR, first : first + units]
-    error = functions.hyperplane[H_ERROR, offset : offset + count]
-    constant_error = functions.hyperplane[H_CONSTANT_ERROR, offset : offset + count]
-    for u in range(units):
-        unit_error[u] = summed(fixed[u], norm[u], root)
-        unit_constant_error[u] = summed(fixed_constant[u], norm[u], constant_root)
-    if program.stage[stage, PLAIN]:
-        for k in range(d + 1):
-            one = levels[source + k * width : source + k * width + count]
-            other = hyperplanes[start + k * count : start + (k + 1) * count]
-            for b in range(count):
-                other[b] = one[b]
-        for b in range(count):
-            error[b] = unit_error[b]
-            constant_error[b] = unit_constant_error[b]
-    else:
-        for b in range(count):
-            _make_hyperplane(program, functions, stage, source, b)
-    if not program.stage[stage, PLAIN] or program.stage[stage, BASED]:
-        rows = program.stage[stage, ROW_OFFSET]
-        for i in range((d + 1) * width):
-            functions.units[rows + i] = levels[source + i]
-    size = functions.hyperplane[H_SIZE, offset : offset + count]
-    base = functions.hyperplane[H_BASE, offset : offset + count]
-    constant = hyperplanes[start + d * count : start + (d + 1) * count]
-    for b in range(count):
-        size[b] = 0.0
-    for k in range(d):
-        coefficient = hyperplanes[start + k * count : start + (k + 1) * count]
-        for b in range(count):
-            size[b] += abs(coefficient[b])
-    for b in range(count):
-        base[b] = row_base(error[b], constant_error[b], size[b], constant[b], d)
+    width, lane_offset = program.stage[stage, PADDED_BREAKS], program.stage[stage, LANE_OFFSET]
+    if program.stage[stage, GROUPED] or program.stage[stage, FOLLOWED]:
+        for b in range(offset, offset + count):
+            rows.place[b] = -1
+    total = functions.hyperplane.shape[1]
+    first_unit, units = program.stage[stage, UNIT_OFFSET], program.unit.shape[1]
+    start = functions_at(program, functions, stack, f, stage)
+    levels, table, x = functions.levels, functions.hyperplane, arena.x
+    rounding = program.accuracy[stage, TARGET_ROUNDING]
+    candidates, passed = 0, 0
+    for j in range(0, width, LANES):
+        b = lane_offset + j
+        if plain:
+            u = first_unit + j
+            norm = load(program.unit, NORM * units + u)
+            error = summed(load(program.unit, FIXED_ERROR * units + u), norm, root)
+            constant_error = summed(load(program.unit, FIXED_CONSTANT_ERROR * units + u), norm, constant_root)
+            store(table, H_ERROR * total + b, error)
+            store(table, H_CONSTANT_ERROR * total + b, constant_error)
+            if program.stage[stage, BASED]:
+                store(functions.unit, H_ERROR * units + u, error)
+                store(functions.unit, H_CONSTANT_ERROR * units + u, constant_error)
+        else:
+            error, constant_error = load(table, H_ERROR * total + b), load(table, H_CONSTANT_ERROR * total + b)
+        size = splat(0.0)
+        for k in range(d):
+            size = size + abs(load(levels, start + k * width + j))
+        constant = load(levels, start + d * width + j)
+        base = row_base(error, constant_error, size, constant, d)
+        store(table, H_SIZE * total + b, size)
+        store(table, H_BASE * total + b, base)
+        jump, gap = abs(load(program.step, JUMP * total + b)), load(program.step, GAP * total + b)
+        store(table, H_SQUARE * total + b, squares(jump, error, rounding, size, splat(0.0)))
+        store(table, H_CONSTANT_SQUARE * total + b, squares(jump, constant_error, rounding, abs(constant), gap))
+        over, under = 255, 255
+        for v in range(first, first + n):
+            value = constant
+            for k in range(d):
+                value = value + x[v, k] * load(levels, start + k * width + j)
+            bound = value_bound(base, size, arena.off[v])
+            over &= above(value, bound)
+            under &= above(bound * -1.0, value)
+        own = program.own[b // LANES]
+        over, under = over & own, under & own
+        store_bytes(rows.sign, offset + j, spread(over) | spread(under) * np.uint64(255))
+        left = own & ~(over | under)
+        while left:
+            i = j + lowest_bit(np.uint64(left))
+            left &= left - 1
+            _write_row(program, functions, rows, stage, start, i, candidates)
+            candidates += 1
+        while over:
+            functions.passed[passed] = j + lowest_bit(np.uint64(over))
+            over &= over - 1
+            passed += 1
+    control[DECIDED] += n * count
+    if program.stage[stage, FOLLOWED]:
+        for i in range(program.hyperplane[offset, FOLLOWERS], program.hyperplane[offset + count, FOLLOWERS]):
+            follower = program.followers[i]
+            if rows.place[program.hyperplane[follower, LEADER]] < 0:
+                passed = follow(program, functions, rows, offset, follower, passed)
     if program.stage[stage, BASED]:
         _add_bases(program, functions, stack, f, stage)
+    return candidates, passed
+
+
+@kernel
+def _make_hyperplanes(program: Program, functions: Functions, stack: Stack, f: int, stage: int) -> None:
+    """A stage's hyperplanes that are not simply the zeros of its units, and the errors of both."""
+    source = units_at(program, functions, stack, f, stage)
+    root, constant_root = np.sqrt(stack.spread[f, 2 * stage]), np.sqrt(stack.spread[f, 2 * stage + 1])
+    first = program.stage[stage, UNIT_OFFSET]
+    for u in range(first, first + program.stage[stage, UNITS]):
+        norm = program.unit[NORM, u]
+        functions.unit[H_ERROR, u] = summed(program.unit[FIXED_ERROR, u], norm, root)
+        functions.unit[H_CONSTANT_ERROR, u] = summed(program.unit[FIXED_CONSTANT_ERROR, u], norm, constant_root)
+    for b in range(program.stage[stage, BREAKS]):
+        _make_hyperplane(program, functions, stage, source, b)
 
 
 @kernel
@@ -254,10 +304,10 @@ def _make_hyperplane(program: Program, functions: Functions, stage: int, source:
     """A hyperplane that is not simply the zero of a unit: a threshold or a difference of two units."""
     d = program.dim
     width = program.stage[stage, PADDED]
-    count, offset = program.stage[stage, BREAKS], program.stage[stage, BREAK_OFFSET]
-    first = program.stage[stage, UNIT_OFFSET]
+    stride, lane = program.stage[stage, PADDED_BREAKS], program.stage[stage, LANE_OFFSET]
+    first, offset = program.stage[stage, UNIT_OFFSET], program.stage[stage, BREAK_OFFSET]
     plus, minus = program.hyperplane[offset + b, PLUS], program.hyperplane[offset + b, MINUS]
-    threshold = program.step[THRESHOLD, offset + b]
+    threshold = program.step[THRESHOLD, lane + b]
     error = functions.unit[H_ERROR, first + plus]
     constant_error = functions.unit[H_CONSTANT_ERROR, first + plus]
     rounding = program.accuracy[stage, BREAK_ROUNDING]
@@ -275,73 +325,41 @@ def _make_hyperplane(program: Program, functions: Functions, stage: int, source:
         if k == d:
             size += abs(threshold)
             value -= threshold
-        functions.hyperplanes[(d + 1) * offset + k * count + b] = value
+        functions.levels[(d + 1) * lane + k * stride + b] = value
         if k == d - 1 and minus >= 0:
             error += rounding * size
         if k == d and (minus >= 0 or threshold != 0.0):
             constant_error += rounding * size
-    functions.hyperplane[H_ERROR, offset + b] = error
-    functions.hyperplane[H_CONSTANT_ERROR, offset + b] = constant_error
+    functions.hyperplane[H_ERROR, lane + b] = error
+    functions.hyperplane[H_CONSTANT_ERROR, lane + b] = constant_error
 
 
 @inlined
-def classify(
-    program: Program, functions: Functions, rows: Rows, control: Any, x: Any, stage: int, first: int, n: int
-) -> int:
-    """Decide the hyperplanes that clearly miss the cell; list the others as candidates and return their number."""
-    d = program.dim
-    count, offset = program.stage[stage, BREAKS], program.stage[stage, BREAK_OFFSET]
-    start = (d + 1) * offset
-    value, above, below = functions.values, functions.counters[0], functions.counters[1]
-    base = functions.hyperplane[H_BASE, offset : offset + count]
-    size = functions.hyperplane[H_SIZE, offset : offset + count]
-    constant = functions.hyperplanes[start + d * count : start + (d + 1) * count]
-    for b in range(count):
-        above[b] = 0
-        below[b] = 0
-    for v in range(first, first + n):
-        for b in range(count):
-            value[b] = constant[b]
-        for k in range(d):
-            factor = x[v, k]
-            coefficient = functions.hyperplanes[start + k * count : start + (k + 1) * count]
-            for b in range(count):
-                value[b] += factor * coefficient[b]
-        off = x[v, d]
-        for b in range(count):
-            bound = value_bound(base[b], size[b], off)
-            above[b] += value[b] > bound
-            below[b] += value[b] < -bound
-    control[DECIDED] += n * count
-    candidates = 0
-    for b in range(count):
-        rows.place[offset + b] = -1
-        if program.hyperplane[offset + b, LEADER] != offset + b:
-            continue
-        sign = (above[b] == n) - (below[b] == n)
-        if sign != 0 or program.hyperplane[offset + b, ORIENTATION] == 0:
-            set_sign(program, rows, offset + b, sign)
-        else:
-            place = program.domain_rows + offset + candidates
-            rows.place[offset + b] = place
-            _write_row(program, functions, rows, stage, b, place)
-            candidates += 1
-    return candidates
-
-
-@inlined
-def _write_row(program: Program, functions: Functions, rows: Rows, stage: int, b: int, place: int) -> None:
+def _write_row(
+    program: Program, functions: Functions, rows: Rows, stage: int, start: int, b: int, candidate: int
+) -> None:
     """Copy a hyperplane that may cut the cell to where vertices are tested against it."""
-    d = program.dim
-    count, offset = program.stage[stage, BREAKS], program.stage[stage, BREAK_OFFSET]
-    row, whole = rows.row, rows.whole
+    d, lanes = program.dim, program.lanes
+    stride, lane, offset = (
+        program.stage[stage, PADDED_BREAKS], program.stage[stage, LANE_OFFSET] + b, program.stage[stage, BREAK_OFFSET],
+    )  # fmt: skip
+    place = program.domain_rows + offset + candidate
+    block, width = block_of(program, stage)
+    row, whole, table = rows.row, rows.whole, functions.hyperplane
     for k in range(d + 1):
-        row[place, k] = functions.hyperplanes[(d + 1) * offset + k * count + b]
-    row[place, d + BASE] = functions.hyperplane[H_BASE, offset + b]
-    row[place, d + SIZE] = functions.hyperplane[H_SIZE, offset + b]
-    row[place, d + ERROR] = functions.hyperplane[H_ERROR, offset + b]
-    row[place, d + CONSTANT_ERROR] = functions.hyperplane[H_CONSTANT_ERROR, offset + b]
+        coefficient = functions.levels[start + k * stride + b]
+        row[place, k] = coefficient
+        rows.block[block + k * width + candidate] = coefficient
+    base, size = table[H_BASE, lane], table[H_SIZE, lane]
+    row[place, lanes + BASE] = base
+    row[place, lanes + SIZE] = size
+    rows.block[block + (d + BLOCK_BASE) * width + candidate] = base
+    rows.block[block + (d + BLOCK_SIZE) * width + candidate] = size
+    row[place, lanes + ERROR] = table[H_ERROR, lane]
+    row[place, lanes + CONSTANT_ERROR] = table[H_CONSTANT_ERROR, lane]
     whole[place, d + BREAK] = offset + b
+    if program.stage[stage, GROUPED] or program.stage[stage, FOLLOWED]:
+        rows.place[offset + b] = place
     quantum = program.accuracy[stage, QUANTUM]
     whole[place, d + IS_WHOLE] = quantum > 0.0
     if quantum > 0.0:
@@ -349,24 +367,11 @@ def _write_row(program: Program, functions: Functions, rows: Rows, stage: int, b
             whole[place, k] = int(row[place, k] / quantum)
 
 
-@inlined
-def set_sign(program: Program, rows: Rows, b: int, sign: int) -> None:
-    """Note the sign of a break, and of those that are the same hyperplane whatever the pattern."""
-    rows.sign[b] = sign
-    for i in range(program.hyperplane[b, FOLLOWERS], program.hyperplane[b + 1, FOLLOWERS]):
-        follower = program.followers[i]
-        rows.sign[follower] = sign * program.hyperplane[follower, ORIENTATION]
-
-
-@inlined
-def list_passed(program: Program, functions: Functions, rows: Rows, b: int, passed: int) -> int:
-    """Append a break with positive sign, and those that follow it, to the list in ``counters[0]``."""
+@kernel
+def follow(program: Program, functions: Functions, rows: Rows, offset: int, b: int, passed: int) -> int:
+    """Note the sign of a break that is the same hyperplane as another whatever the pattern, and list it if passed."""
+    rows.sign[b] = rows.sign[program.hyperplane[b, LEADER]] * program.hyperplane[b, ORIENTATION]
     if rows.sign[b] > 0:
-        functions.counters[0, passed] = b
+        functions.passed[passed] = b - offset
         passed += 1
-    for i in range(program.hyperplane[b, FOLLOWERS], program.hyperplane[b + 1, FOLLOWERS]):
-        follower = program.followers[i]
-        if rows.sign[follower] > 0:
-            functions.counters[0, passed] = follower
-            passed += 1
     return passed

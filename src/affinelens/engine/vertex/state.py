@@ -14,31 +14,35 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.engine.vertex.program import BREAK_OFFSET, BREAKS, CHOICE_OFFSET, PADDED, QUANTUM, ROW_OFFSET
-from affinelens.engine.vertex.program import UNIT_OFFSET, Compiled
+from affinelens.engine.vertex.lanes import LANES
+from affinelens.engine.vertex.program import (
+    BREAK_OFFSET, BREAKS, CHOICE_OFFSET, LANE_OFFSET, PADDED, QUANTUM, ROW_OFFSET, UNIT_OFFSET, Compiled, padded,
+)  # fmt: skip
 
+_CACHE_LINE = 64
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 # Columns of Stack.frame; the levels of the stages' sums follow.
 (STAGE, PHASE, UNIT, NEXT, END, IDS, COUNT, FRESH, FRESH_COUNT, SPLIT, BELOW, ABOVE, ARENA_TOP, IDS_TOP, SLOT,
- OLD_PLACE, OLD_SIDE, KIND, GROUP, WINNER, LEVEL) = range(21)  # fmt: skip
+ OLD_PLACE, OLD_SIDE, KIND, GROUP, WINNER, DIMENSION, LEVEL) = range(22)  # fmt: skip
 # Phases of a frame.
 OPEN, BRANCHING, STARTED, ENTERED, SPLIT_BY_GROUP, CONCLUDING = range(6)
 # Kinds of a frame: an ordinary cell; one that keeps only the part where a group's candidate wins; the domain in the
 # making, which keeps only the positive side of each of its rows; a section of a cell that is being counted.
 ORDINARY, CLIPPED, DOMAIN, SECTION = range(4)
-# Columns of Rows.row after the coefficients and the constant.
-BASE, SIZE, ERROR, CONSTANT_ERROR = range(1, 5)
-ROW_EXTRA = 5
+# Columns of Rows.row after the lanes.
+BASE, SIZE, ERROR, CONSTANT_ERROR = range(4)
+# Rows of a block in Rows.block after the coefficients and the constant.
+BLOCK_BASE, BLOCK_SIZE, BLOCK_EXTRA = range(1, 4)
 # Columns of Rows.whole after the coefficients and the constant.
 IS_WHOLE, BREAK = range(1, 3)
 WHOLE_EXTRA = 3
 # Columns of Arena.whole after the coordinates and the common denominator.
 KNOWN = 1
-# Rows of Functions.hyperplane and Functions.unit.
-H_ERROR, H_CONSTANT_ERROR, H_SIZE, H_BASE = range(4)
+# Rows of Functions.hyperplane; Functions.unit has the first two.
+H_ERROR, H_CONSTANT_ERROR, H_SIZE, H_BASE, H_SQUARE, H_CONSTANT_SQUARE = range(6)
 # Columns of Stack.slot.
 PLACE, SIDE = range(2)
 # Columns of Requests.
@@ -52,17 +56,24 @@ VERTEX, ROW_PLACE, BIT, ANSWER = range(4)
 
 
 class Arena(NamedTuple):
-    """Vertices: coordinates and how far they may be off; the slots of the hyperplanes they lie on; on which side of
-    the stage's cutting hyperplanes they lie (bits above, then bits below); exact integer coordinates, if known."""
+    """Vertices: coordinates and how far they may be off; bits for the slots of the hyperplanes they lie on, for the
+    stage's cutting hyperplanes that they lie above, and for those they lie below; exact integer coordinates, if known.
+    """
 
     x: Floats
-    tight: Words
-    signs: Words
+    off: Floats
+    bits: Words
     whole: Indices
     ids: NDArray[np.uint32]
+    # scratch, for sorting a cell's vertices by the side of a hyperplane
+    upper: NDArray[np.uint32]
+    level: NDArray[np.uint32]
+    lower_bits: Words
     # scratch, for computing a vertex again
     normal: Floats
     inverse: Floats
+    identity: Floats
+    coordinates: Floats
     point: Floats
     residual: Floats
     places: Indices
@@ -81,9 +92,11 @@ class Stack(NamedTuple):
 
 class Rows(NamedTuple):
     """Hyperplanes by place: the domain's, then for each stage those that cut the cell on which it was opened, then the
-    sides of the unit cube. Also what is known of all breaks on the path: place (or -1), sign, and groups' winners."""
+    sides of the unit cube. ``block`` has those of the domain and of each stage again, coefficient by coefficient. Also
+    what is known of all breaks on the path: place (or -1), sign, and groups' winners."""
 
     row: Floats
+    block: Floats
     whole: Indices
     place: Indices
     sign: NDArray[np.int8]
@@ -91,17 +104,19 @@ class Rows(NamedTuple):
 
 
 class Functions(NamedTuple):
-    """Functions of the stages on the path: hyperplanes, pre-activations, and the sums in the making for later stages
-    (``levels``, a stack for each stage)."""
+    """Functions of the stages on the path, coefficient by coefficient.
 
-    hyperplanes: Floats
-    hyperplane: Floats
-    units: Floats
-    unit: Floats
+    ``levels`` has first those hyperplanes that are not just a unit's zero, then for each stage a stack of sums in the
+    making, of which ``level`` says the start and the room. Also the errors of hyperplanes and of pre-activations.
+    """
+
     levels: Floats
     level: Indices
-    values: Floats
-    counters: Indices
+    hyperplane: Floats
+    unit: Floats
+    # scratch
+    passed: Indices
+    shares: Floats
 
 
 class Results(NamedTuple):
@@ -131,10 +146,11 @@ class State:
     def grown(self, status: int) -> State:
         """The same walk with more room where it ran out."""
         if status == GROW_ARENA:
-            arrays = {name: _doubled(getattr(self.arena, name)) for name in ("x", "tight", "signs", "whole")}
+            arrays = {name: _doubled(getattr(self.arena, name)) for name in ("x", "off", "bits", "whole")}
             return replace(self, arena=self.arena._replace(**arrays))
         if status == GROW_IDS:
-            return replace(self, arena=self.arena._replace(ids=_doubled(self.arena.ids)))
+            arrays = {name: _doubled(getattr(self.arena, name)) for name in ("ids", "upper", "level", "lower_bits")}
+            return replace(self, arena=self.arena._replace(**arrays))
         if status == GROW_FRAMES:
             arrays = {name: _doubled(getattr(self.stack, name)) for name in ("frame", "cutting", "used", "spread")}
             return replace(self, stack=self.stack._replace(**arrays))
@@ -143,13 +159,15 @@ class State:
         return self._with_more_slots() if status == GROW_SLOTS else self._with_more_levels()
 
     def _with_more_slots(self) -> State:
-        def widened(words: Words) -> Words:
-            return np.hstack([words, np.zeros((len(words), 1), dtype=np.uint64)])
+        words = self.stack.used.shape[1]
+
+        def widened(table: Words) -> Words:
+            return np.insert(table, words, 0, axis=1)
 
         slot = np.concatenate([self.stack.slot, np.zeros((64, 2), dtype=np.int64)])
         return replace(
             self,
-            arena=self.arena._replace(tight=widened(self.arena.tight)),
+            arena=self.arena._replace(bits=widened(self.arena.bits)),
             stack=self.stack._replace(used=widened(self.stack.used), slot=slot),
             results=self.results._replace(vertex_tight=widened(self.results.vertex_tight)),
         )
@@ -157,12 +175,17 @@ class State:
     def _with_more_levels(self) -> State:
         starts = self.functions.level[0]
         sizes = np.diff(starts)
-        moved = np.concatenate([[0], np.cumsum(2 * sizes)])
-        levels = np.zeros(int(moved[-1]))
+        moved = starts[0] + np.concatenate([[0], np.cumsum(2 * sizes)])
+        levels = aligned((int(moved[-1]),))
+        levels[: starts[0]] = self.functions.levels[: starts[0]]
         for stage, size in enumerate(sizes.tolist()):
             levels[moved[stage] : moved[stage] + size] = self.functions.levels[starts[stage] :][:size]
         level = np.stack([moved, 2 * self.functions.level[1]])
         return replace(self, functions=self.functions._replace(levels=levels, level=level))
+
+    def tight(self, vertices: NDArray[np.integer[Any]]) -> Words:
+        """Bits for the slots of the hyperplanes that vertices lie on."""
+        return self.arena.bits[vertices, : self.stack.used.shape[1]]
 
     def copied(self) -> State:
         """An independent copy of the walk, without its results."""
@@ -194,12 +217,27 @@ Group = TypeVar("Group", Arena, Stack, Rows, Functions)
 
 
 def _copied(group: Group) -> Group:
-    arrays: Any = [array.copy() for array in group]
+    arrays: Any = [_resized(array, len(array)) for array in group]
     return type(group)(*arrays)
 
 
 def _doubled(array: NDArray[Any]) -> NDArray[Any]:
-    return np.concatenate([array, np.zeros_like(array)])
+    return _resized(array, 2 * len(array))
+
+
+def _resized(array: NDArray[Any], length: int) -> NDArray[Any]:
+    """A copy, followed by zeros."""
+    copy = aligned((length, *array.shape[1:]), array.dtype)
+    copy[: len(array)] = array
+    return copy
+
+
+def aligned(shape: tuple[int, ...], kind: Any = np.float64) -> NDArray[Any]:
+    """An array of zeros that begins where a vector register's worth of memory does."""
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    memory = np.zeros(size + _CACHE_LINE, dtype=np.uint8)
+    start = -memory.ctypes.data % _CACHE_LINE
+    return memory[start : start + size].view(kind).reshape(shape)
 
 
 def new_state(
@@ -216,6 +254,7 @@ def new_state(
     d, rows, stages = program.dim, program.domain_rows, program.stages
     last = program.stage[-1] if stages else np.zeros(program.stage.shape[1], dtype=np.int64)
     breaks, choices = int(last[BREAK_OFFSET]), int(last[CHOICE_OFFSET])
+    lanes, breaks_in_lanes = program.lanes, int(last[LANE_OFFSET])
     places = rows + breaks + 2 * d
     most = int(program.stage[:, BREAKS].max(initial=1))
     list_words = max(1, -(-max(most, 1 if compiled.is_box else rows) // 64))
@@ -223,18 +262,25 @@ def new_state(
     corners = 2**d
     capacity = np.full(stages + 1, 24, dtype=np.int64)
     sizes = capacity[:stages] * (d + 1) * program.stage[:stages, PADDED]
+    starts = (d + 1) * breaks_in_lanes + np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     arena = max(64, 4 * corners)
+    ids = 16 * corners + 1024
     state = State(
         control=np.zeros(18, dtype=np.int64),
         arena=Arena(
-            x=np.zeros((arena, d + 1)),
-            tight=np.zeros((arena, words), dtype=np.uint64),
-            signs=np.zeros((arena, 2 * list_words), dtype=np.uint64),
+            x=aligned((arena, lanes)),
+            off=np.zeros(arena),
+            bits=np.zeros((arena, words + 2 * list_words), dtype=np.uint64),
             whole=np.zeros((arena, d + 2), dtype=np.int64),
-            ids=np.zeros(16 * corners + 1024, dtype=np.uint32),
-            normal=np.zeros((d, d)),
-            inverse=np.zeros((d, d)),
-            point=np.zeros(d),
+            ids=np.zeros(ids, dtype=np.uint32),
+            upper=np.zeros(ids, dtype=np.uint32),
+            level=np.zeros(ids, dtype=np.uint32),
+            lower_bits=aligned((ids,), np.uint64),
+            normal=aligned((d, lanes)),
+            inverse=aligned((d, lanes)),
+            identity=np.eye(d, lanes),
+            coordinates=(np.arange(lanes) < d).astype(np.float64),
+            point=aligned((lanes,)),
             residual=np.zeros(d),
             places=np.zeros(d, dtype=np.int64),
         ),
@@ -246,21 +292,20 @@ def new_state(
             slot=np.tile(np.array([0, 1], dtype=np.int64), (64 * words, 1)),
         ),
         rows=Rows(
-            row=np.zeros((places, d + ROW_EXTRA)),
+            row=aligned((places, lanes + LANES)),
+            block=aligned(((d + BLOCK_EXTRA) * (padded(rows) + breaks_in_lanes),)),
             whole=np.zeros((places, d + WHOLE_EXTRA), dtype=np.int64),
             place=np.full(breaks, -1, dtype=np.int64),
-            sign=np.zeros(breaks, dtype=np.int8),
+            sign=np.zeros(breaks + LANES, dtype=np.int8),
             winner=np.zeros(choices, dtype=np.int64),
         ),
         functions=Functions(
-            hyperplanes=np.zeros((d + 1) * breaks),
-            hyperplane=np.zeros((4, breaks)),
-            units=np.zeros(int(last[ROW_OFFSET])),
-            unit=np.zeros((2, int(last[UNIT_OFFSET]))),
-            levels=np.zeros(int(sizes.sum())),
-            level=np.stack([np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), capacity]),
-            values=np.zeros(most),
-            counters=np.zeros((2, most), dtype=np.int64),
+            levels=aligned((int(starts[-1]),)),
+            level=np.stack([starts, capacity]),
+            hyperplane=aligned((6, breaks_in_lanes)),
+            unit=aligned((2, int(last[UNIT_OFFSET]))),
+            passed=np.zeros(most + LANES, dtype=np.int64),
+            shares=np.zeros(most + LANES),
         ),
         results=Results(
             counts=np.zeros(max(stages, 1), dtype=np.int64),
@@ -289,16 +334,20 @@ def _fill_rows(state: State, compiled: Compiled) -> None:
     """The domain's rows, divided by their largest entry, the cube's sides, and the fixed part of every stage."""
     program, exact = compiled.program, compiled.rows.numerators
     d, count = program.dim, program.domain_rows
-    table = state.rows.row
+    table, lanes = state.rows.row, program.lanes
     cube = len(table) - 2 * d
     table[:count, : d + 1] = [[int(a) / max(abs(int(n)) for n in row) for a in row] for row in exact.tolist()]
     table[cube:, :d] = np.repeat(np.eye(d), 2, axis=0) * np.tile([1.0, -1.0], d)[:, None]
     table[cube:, d] = 1.0
     size = np.abs(table[:, : d + 1]).sum(axis=1)
-    table[:, d + SIZE] = size
-    table[:count, d + ERROR] = 4 * 2.0**-53 * size[:count]
-    table[:count, d + CONSTANT_ERROR] = table[:count, d + ERROR]
-    table[:, d + BASE] = 2 * table[:, d + ERROR] + (d + 8) * 2.0**-53 * size
+    table[:, lanes + SIZE] = size
+    table[:count, lanes + ERROR] = 4 * 2.0**-53 * size[:count]
+    table[:count, lanes + CONSTANT_ERROR] = table[:count, lanes + ERROR]
+    table[:, lanes + BASE] = 2 * table[:, lanes + ERROR] + (d + 8) * 2.0**-53 * size
+    block = state.rows.block[: (d + BLOCK_EXTRA) * padded(count)].reshape(d + BLOCK_EXTRA, -1)
+    block[: d + 1, :count] = table[:count, : d + 1].T
+    block[d + BLOCK_BASE, :count] = table[:count, lanes + BASE]
+    block[d + BLOCK_SIZE, :count] = table[:count, lanes + SIZE]
     state.rows.whole[:, d + BREAK] = -1
     for place in [*range(count), *range(cube, cube + 2 * d)]:
         whole = _as_integers(table[place, : d + 1], 2**50) if place >= cube or compiled.is_box else None
@@ -322,7 +371,8 @@ def _fill_root(state: State, compiled: Compiled) -> None:
         upper = (number >> k & 1).astype(bool)
         state.arena.x[:corners, k] = np.where(upper, high[k], low[k])
         slots = np.where(upper, 2 * k + 1, 2 * k)
-        state.arena.tight[number, slots // 64] |= np.uint64(1) << (slots % 64).astype(np.uint64)
+        state.arena.bits[number, slots // 64] |= np.uint64(1) << (slots % 64).astype(np.uint64)
+    state.arena.x[:corners, d] = 1.0
     if np.any(program.accuracy[:, QUANTUM] > 0):
         for v in range(corners):
             whole = _as_integers(np.append(state.arena.x[v, :d], 1.0), 2**31)
@@ -332,7 +382,7 @@ def _fill_root(state: State, compiled: Compiled) -> None:
     state.stack.slot[: 2 * d, PLACE] = np.arange(first_place, first_place + 2 * d)
     state.arena.ids[:corners] = number
     state.stack.frame[0, [STAGE, PHASE, KIND, COUNT, SLOT]] = -1, OPEN, DOMAIN, corners, -1
-    state.stack.used[0] = np.bitwise_or.reduce(state.arena.tight[:corners], axis=0)
+    state.stack.used[0] = np.bitwise_or.reduce(state.tight(np.arange(corners)), axis=0)
     if not compiled.is_box:
         # every row of the domain cuts the cube: its signs at the corners are found like any others
         state.stack.frame[0, PHASE] = STARTED

@@ -1,4 +1,4 @@
-"""Vertices in kernels: where an edge is cut, on which side of a hyperplane a vertex lies, and how well it is known."""
+"""Vertices in kernels: where an edge is cut, on which side of hyperplanes a vertex lies, and how well it is known."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import ONE, count_bits, lowest_bit
+from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
 from affinelens.engine.vertex.error_bounds import crossing_error, value_bound
 from affinelens.engine.vertex.jit import inlined, kernel
+from affinelens.engine.vertex.lanes import LANES, above, largest, load, splat, store, total
+from affinelens.engine.vertex.program import BREAK_OFFSET, LANE_OFFSET, PADDED_BREAKS, Program
 from affinelens.engine.vertex.state import (
-    BASE, BIT, BY_INTEGERS, CONSTANT_ERROR, DECIDED, IS_WHOLE, KNOWN, PLACE, REFRESHED, ROW_PLACE, SIZE, VERTEX,
-    Arena,
+    BASE, BIT, BLOCK_BASE, BLOCK_EXTRA, BLOCK_SIZE, BY_INTEGERS, CONSTANT_ERROR, DECIDED, IS_WHOLE, KNOWN, PLACE,
+    REFRESHED, ROW_PLACE, SIZE, VERTEX, Arena, Rows,
 )  # fmt: skip
 
 _UNKNOWN = 2
@@ -27,97 +29,74 @@ _SMALLEST_DROP = 1e-290
 
 
 @inlined
-def is_edge(tight: Any, ids: Any, start: int, n: int, p: int, q: int, d: int) -> bool:
-    """Whether two vertices that share d - 1 hyperplanes span an edge.
-
-    They do if either lies on just d; otherwise, if no third vertex lies on all that they share.
-    """
-    words = tight.shape[1]
-    on_p, on_q = 0, 0
-    for w in range(words):
-        on_p += count_bits(tight[p, w])
-        on_q += count_bits(tight[q, w])
-    if on_p == d or on_q == d:
-        return True
-    for i in range(n):
-        v = ids[start + i]
-        if v == p or v == q:  # noqa: SIM109
-            continue
-        contained = True
-        for w in range(words):
-            if tight[p, w] & tight[q, w] & ~tight[v, w]:
-                contained = False
-        if contained:
-            return False
-    return True
+def value_at(row: Any, place: int, points: Any, v: int, lanes: int) -> float:
+    """Value of a hyperplane's function at a point."""
+    at_row, at_point = place * row.shape[1], v * lanes
+    result = total(load(row, at_row) * load(points, at_point))
+    for c in range(LANES, lanes, LANES):
+        result += total(load(row, at_row + c) * load(points, at_point + c))
+    return result
 
 
 @inlined
-def value_at(row: Any, x: Any, place: int, v: int, d: int) -> float:
-    """Value of a hyperplane's function at a vertex."""
-    total = row[place, d]
-    for k in range(d):
-        total += row[place, k] * x[v, k]
-    return total
-
-
-@inlined
-def copy_vertex(arena: Arena, v: int, to: int, d: int) -> None:
-    """Copy everything about a vertex but its signs."""
-    for k in range(d + 1):
-        arena.x[to, k] = arena.x[v, k]
-    for k in range(d + 2):
-        arena.whole[to, k] = arena.whole[v, k]
-    for w in range(arena.tight.shape[1]):
-        arena.tight[to, w] = arena.tight[v, w]
+def copy_vertex(arena: Arena, v: int, to: int, lanes: int, d: int) -> None:
+    """Copy everything about a vertex but its bits."""
+    for c in range(0, lanes, LANES):
+        store(arena.x, to * lanes + c, load(arena.x, v * lanes + c))
+    arena.off[to] = arena.off[v]
+    arena.whole[to, d] = arena.whole[v, d]
+    arena.whole[to, d + KNOWN] = arena.whole[v, d + KNOWN]
+    if arena.whole[v, d] != 0:
+        for k in range(d):
+            arena.whole[to, k] = arena.whole[v, k]
 
 
 @inlined
 def cross(
-    control: Any, arena: Arena, row: Any, row_whole: Any, slots: Any, place: int, p: int, q: int, p_value: float,
-    to: int, slot: int, d: int,
+    control: Any, arena: Arena, rows: Rows, slots: Any, place: int, p: int, q: int, p_value: float, to: int, slot: int,
+    words: int, lanes: int, d: int,
 ) -> None:  # fmt: skip
     """Make the vertex where a hyperplane meets the edge from p (above it, with the given value) to q (below it)."""
-    x, tight, signs = arena.x, arena.tight, arena.signs
-    q_value = min(value_at(row, x, place, q, d), 0.0)
-    drop = p_value - q_value
+    x, bits, row = arena.x, arena.bits, rows.row
+    for w in range(words):
+        bits[to, w] = bits[p, w] & bits[q, w]
+    bits[to, slot >> 6] |= ONE << np.uint64(slot & 63)
+    drop = p_value - min(value_at(row, place, x, q, lanes), 0.0)
     steepness, share = np.inf, 0.5
     if drop > _SMALLEST_DROP:
         steepness = 1.0 / drop
         share = p_value * steepness
     length = 0.0
-    for k in range(d):
-        step = x[q, k] - x[p, k]
-        x[to, k] = x[p, k] + share * step
-        length = max(length, abs(step))
-    off = crossing_error(row[place, d + BASE], row[place, d + SIZE], max(x[p, d], x[q, d]), steepness, length)
-    x[to, d] = off
-    for w in range(tight.shape[1]):
-        tight[to, w] = tight[p, w] & tight[q, w]
-    tight[to, slot >> 6] |= ONE << np.uint64(slot & 63)
-    for w in range(signs.shape[1]):
-        signs[to, w] = 0
+    for c in range(0, lanes, LANES):
+        begin = load(x, p * lanes + c)
+        step = load(x, q * lanes + c) - begin
+        store(x, to * lanes + c, begin + share * step)
+        length = max(length, largest(abs(step)))
+    base, size = row[place, lanes + BASE], row[place, lanes + SIZE]
+    off = crossing_error(base, size, arena.off[p], arena.off[q], share, steepness, length)
+    arena.off[to] = off
     arena.whole[to, d] = 0
     arena.whole[to, d + KNOWN] = 0
-    if arena.whole[p, d] != 0 and arena.whole[q, d] != 0 and row_whole[place, d + IS_WHOLE] != 0:
-        _cross_integers(arena, row_whole, place, p, q, to, d)
-    elif row[place, d] == 0.0 and _is_origin(arena.tight, row, slots, to, d):
-        for k in range(d + 1):
+    if arena.whole[p, d] != 0 and arena.whole[q, d] != 0 and rows.whole[place, d + IS_WHOLE] != 0:
+        _cross_integers(arena, rows.whole, place, p, q, to, d)
+    elif row[place, d] == 0.0 and _is_origin(bits, row, slots, to, words, lanes, d):
+        for k in range(d):
             x[to, k] = 0.0
+        arena.off[to] = 0.0
     elif off > _TOO_FAR_OFF:
         control[REFRESHED] += 1
-        refresh(arena, row, slots, to, d)
+        refresh(arena, row, slots, to, words, lanes, d)
 
 
 @kernel
-def _is_origin(tight: Any, row: Any, slots: Any, v: int, d: int) -> bool:
+def _is_origin(bits: Any, row: Any, slots: Any, v: int, words: int, lanes: int, d: int) -> bool:
     """Whether all hyperplanes that meet in a vertex are known to pass through the origin, which then is the vertex."""
-    for w in range(tight.shape[1]):
-        rest = tight[v, w]
+    for w in range(words):
+        rest = bits[v, w]
         while rest:
             place = slots[64 * w + lowest_bit(rest), PLACE]
             rest &= rest - ONE
-            if row[place, d] != 0.0 or row[place, d + CONSTANT_ERROR] != 0.0:
+            if row[place, d] != 0.0 or row[place, lanes + CONSTANT_ERROR] != 0.0:
                 return False
     return True
 
@@ -149,7 +128,7 @@ def _cross_integers(arena: Arena, row_whole: Any, place: int, p: int, q: int, to
         if k < d:
             arena.x[to, k] = float(h[to, k]) / below
             at_origin &= h[to, k] == 0
-    arena.x[to, d] = 0.0 if at_origin else 4.0 * _ROUNDING
+    arena.off[to] = 0.0 if at_origin else 4.0 * _ROUNDING
 
 
 @kernel
@@ -161,169 +140,208 @@ def _gcd(a: int, b: int) -> int:
 
 
 @kernel
-def refresh(arena: Arena, row: Any, slots: Any, v: int, d: int) -> None:
+def refresh(arena: Arena, row: Any, slots: Any, v: int, words: int, lanes: int, d: int) -> None:
     """Compute a vertex again, from d of the hyperplanes that meet there, if that makes its error bound smaller.
 
     With M an approximate inverse of their normals N, the vertex differs from x by at most
     ``|M| (|N x + c| + row errors) / (1 - ||I - M N||)``.
     """
-    x, tight = arena.x, arena.tight
-    normal, inverse, point, residual, places = arena.normal, arena.inverse, arena.point, arena.residual, arena.places
+    x, bits, off = arena.x, arena.bits, arena.off
+    inverse, point, residual, places = arena.inverse, arena.point, arena.residual, arena.places
     found = 0
-    for w in range(tight.shape[1]):
-        rest = tight[v, w]
+    for w in range(words):
+        rest = bits[v, w]
         while rest and found < d:
             places[found] = slots[64 * w + lowest_bit(rest), PLACE]
             rest &= rest - ONE
             found += 1
-    for i in range(d):
-        for k in range(d):
-            normal[i, k] = row[places[i], k]
-            inverse[i, k] = 1.0 if i == k else 0.0
-    if not _invert(normal, inverse, d):
+    if not _solve(arena, row, lanes, d):
         return
     # one step of Newton's method, then the bound
+    for i in range(d):
+        residual[i] = value_at(row, places[i], point, 0, lanes)
     for k in range(d):
-        point[k] = x[v, k]
-    for _ in range(2):
+        step = 0.0
         for i in range(d):
-            total = row[places[i], d]
-            for k in range(d):
-                total += row[places[i], k] * point[k]
-            residual[i] = total
-        for k in range(d):
-            step = 0.0
-            for i in range(d):
-                step += inverse[k, i] * residual[i]
-            point[k] -= step
+            step += inverse[k, i] * residual[i]
+        point[k] -= step
     defect = 0.0
     for k in range(d):
-        total = 0.0
-        for j in range(d):
-            entry, size = 0.0, 0.0
+        part = 0.0
+        for i in range(d):
+            part += abs(inverse[k, i]) * row[places[i], lanes + BASE]
+        for c in range(0, lanes, LANES):
+            entry, size = load(arena.identity, k * lanes + c) * -1.0, splat(1.0)
             for i in range(d):
-                entry += inverse[k, i] * row[places[i], j]
-                size += abs(inverse[k, i] * row[places[i], j])
-            if k == j:
-                entry -= 1.0
-            total += abs(entry) + (d + 2) * _ROUNDING * (size + 1.0)
-        for i in range(d):
-            total += abs(inverse[k, i]) * row[places[i], d + BASE]
-        if not total < 0.5:
+                term = inverse[k, i] * load(row, places[i] * row.shape[1] + c)
+                entry = entry + term
+                size = size + abs(term)
+            part += total((abs(entry) + ((d + 2) * _ROUNDING) * size) * load(arena.coordinates, c))
+        if not part < 0.5:
             return
-        defect = max(defect, total)
-    off = 0.0
+        defect = max(defect, part)
     for i in range(d):
-        total = row[places[i], d]
-        for k in range(d):
-            total += row[places[i], k] * point[k]
-        residual[i] = abs(total) + row[places[i], d + BASE]
+        residual[i] = abs(value_at(row, places[i], point, 0, lanes)) + row[places[i], lanes + BASE]
+    reach = 0.0
     for k in range(d):
-        total = 0.0
+        part = 0.0
         for i in range(d):
-            total += abs(inverse[k, i]) * residual[i]
-        if not total < x[v, d]:
+            part += abs(inverse[k, i]) * residual[i]
+        if not part < off[v]:
             return
-        off = max(off, total)
-    off = off / (1.0 - defect) * (1.0 + 1e-9)
-    if off < x[v, d]:
+        reach = max(reach, part)
+    reach = reach / (1.0 - defect) * (1.0 + 1e-9)
+    if reach < off[v]:
         for k in range(d):
             x[v, k] = point[k]
-        x[v, d] = off
+        off[v] = reach
 
 
-@kernel
-def _invert(a: Any, inverse: Any, d: int) -> bool:
-    """Gauss and Jordan with row exchanges; ``a`` is used up."""
-    for c in range(d):
-        pivot = c
-        for i in range(c + 1, d):
-            if abs(a[i, c]) > abs(a[pivot, c]):
+@inlined
+def _solve(arena: Arena, row: Any, lanes: int, d: int) -> bool:
+    """Invert the normals of the rows at ``places`` by Gauss and Jordan; where the rows vanish is left in ``point``."""
+    normal, inverse, places = arena.normal, arena.inverse, arena.places
+    for i in range(d):
+        for c in range(0, lanes, LANES):
+            store(normal, i * lanes + c, load(row, places[i] * row.shape[1] + c))
+            store(inverse, i * lanes + c, load(arena.identity, i * lanes + c))
+    for k in range(d):
+        pivot = k
+        for i in range(k + 1, d):
+            if abs(normal[i, k]) > abs(normal[pivot, k]):
                 pivot = i
-        if not abs(a[pivot, c]) > 0.0:
+        if not abs(normal[pivot, k]) > 0.0:
             return False
-        if pivot != c:
-            for k in range(d):
-                a[c, k], a[pivot, k] = a[pivot, k], a[c, k]
-                inverse[c, k], inverse[pivot, k] = inverse[pivot, k], inverse[c, k]
-        scale = 1.0 / a[c, c]
-        for k in range(d):
-            a[c, k] *= scale
-            inverse[c, k] *= scale
+        scale = 1.0 / normal[pivot, k]
+        for c in range(0, lanes, LANES):
+            a, b = load(normal, pivot * lanes + c) * scale, load(inverse, pivot * lanes + c) * scale
+            store(normal, pivot * lanes + c, load(normal, k * lanes + c))
+            store(inverse, pivot * lanes + c, load(inverse, k * lanes + c))
+            store(normal, k * lanes + c, a)
+            store(inverse, k * lanes + c, b)
         for i in range(d):
-            factor = a[i, c]
-            if i != c and factor != 0.0:
-                for k in range(d):
-                    a[i, k] -= factor * a[c, k]
-                    inverse[i, k] -= factor * inverse[c, k]
+            if i == k:
+                continue
+            factor = normal[i, k]
+            for c in range(0, lanes, LANES):
+                store(normal, i * lanes + c, load(normal, i * lanes + c) - factor * load(normal, k * lanes + c))
+                store(inverse, i * lanes + c, load(inverse, i * lanes + c) - factor * load(inverse, k * lanes + c))
+    for k in range(d):
+        arena.point[k] = -normal[k, d]
+    arena.point[d] = 1.0
     return True
 
 
 @inlined
-def evaluate(
-    control: Any, arena: Arena, row: Any, row_whole: Any, slots: Any, requests: Any, place: int, unit: int, first: int,
-    count: int, asked: int, d: int,
-) -> int:  # fmt: skip
-    """Find the signs of one hyperplane at new vertices. What float64 leaves open is added to the requests.
+def block_of(program: Program, stage: int) -> tuple[int, int]:
+    """Where in ``Rows.block`` a stage's cutting hyperplanes are (the domain's, for stage -1), and how many at most."""
+    rows = (program.domain_rows + LANES - 1) // LANES * LANES
+    if stage < 0:
+        return 0, rows
+    start = (program.dim + BLOCK_EXTRA) * (rows + program.stage[stage, LANE_OFFSET])
+    return start, program.stage[stage, PADDED_BREAKS]
 
-    Returns how many requests there are now, or -1 if there is no room for them.
+
+@inlined
+def evaluate(
+    program: Program, control: Any, arena: Arena, rows: Rows, slots: Any, requests: Any, wanted: Any, f: int,
+    stage: int, first: int, count: int, words: int,
+) -> int:  # fmt: skip
+    """Find the signs of the hyperplanes in ``wanted[f]`` at new vertices. What stays open is added to the requests.
+
+    Returns how many requests there are, or -1 if there is no room for them.
     """
-    x, signs = arena.x, arena.signs
-    above = unit >> 6
-    below = above + (signs.shape[1] >> 1)
-    bit = ONE << np.uint64(unit & 63)
-    base, size = row[place, d + BASE], row[place, d + SIZE]
+    d = program.dim
+    x, bits, block = arena.x, arena.bits, rows.block
+    start, width = block_of(program, stage)
+    half = wanted.shape[1]
+    asked = 0
     for v in range(first, first + count):
-        value = row[place, d]
-        for k in range(d):
-            value += row[place, k] * x[v, k]
-        bound = value_bound(base, size, x[v, d])
-        if value > bound:
-            signs[v, above] |= bit
-        elif value < -bound:
-            signs[v, below] |= bit
-        else:
-            sign = _weigh(control, arena, row, row_whole, slots, place, v, d)
-            if sign == 1:
-                signs[v, above] |= bit
-            elif sign == -1:
-                signs[v, below] |= bit
-            elif sign == _UNKNOWN:
-                if asked >= len(requests):
+        off = arena.off[v]
+        for w in range(half):
+            rest = wanted[f, w]
+            over, under = NONE, NONE
+            while rest != NONE:
+                shift = lowest_bit(rest) & 56
+                rest &= ~(np.uint64(255) << np.uint64(shift))
+                at = start + 64 * w + shift
+                value = load(block, at + d * width)
+                for k in range(d):
+                    value = value + x[v, k] * load(block, at + k * width)
+                bound = value_bound(
+                    load(block, at + (d + BLOCK_BASE) * width), load(block, at + (d + BLOCK_SIZE) * width), off
+                )
+                over |= np.uint64(above(value, bound)) << np.uint64(shift)
+                under |= np.uint64(above(bound * -1.0, value)) << np.uint64(shift)
+            bits[v, words + w] = over & wanted[f, w]
+            bits[v, words + half + w] = under & wanted[f, w]
+            if wanted[f, w] & ~(over | under) != NONE:
+                asked = _look_again(
+                    program, control, arena, rows, slots, requests, wanted, f, w, stage, v, words, asked
+                )
+                if asked < 0:
                     return -1
-                requests[asked, VERTEX] = v
-                requests[asked, ROW_PLACE] = place
-                requests[asked, BIT] = unit
-                asked += 1
-    control[DECIDED] += count
+    for w in range(half):
+        control[DECIDED] += count * count_bits(wanted[f, w])
     return asked
 
 
 @kernel
-def _weigh(control: Any, arena: Arena, row: Any, row_whole: Any, slots: Any, place: int, v: int, d: int) -> int:
-    """A second look at a sign: in integers, at the origin (where only the constant counts), at a better vertex."""
-    h = arena.whole
-    if h[v, d] != 0 and row_whole[place, d + IS_WHOLE] != 0:
+def _look_again(
+    program: Program, control: Any, arena: Arena, rows: Rows, slots: Any, requests: Any, wanted: Any, f: int, w: int,
+    stage: int, v: int, words: int, asked: int,
+) -> int:  # fmt: skip
+    """Find the signs that float64 has left open at a vertex, in one word of the hyperplanes."""
+    bits = arena.bits
+    half = wanted.shape[1]
+    first_place = 0 if stage < 0 else program.domain_rows + program.stage[stage, BREAK_OFFSET]
+    rest = wanted[f, w] & ~(bits[v, words + w] | bits[v, words + half + w])
+    while rest != NONE:
+        unit = lowest_bit(rest)
+        bit = ONE << np.uint64(unit)
+        rest &= rest - ONE
+        place = first_place + 64 * w + unit
+        sign = _weigh(control, arena, rows, slots, place, v, words, program.lanes, program.dim)
+        if sign == 1:
+            bits[v, words + w] |= bit
+        elif sign == -1:
+            bits[v, words + half + w] |= bit
+        elif sign == _UNKNOWN:
+            if asked >= len(requests):
+                return -1
+            requests[asked, VERTEX] = v
+            requests[asked, ROW_PLACE] = place
+            requests[asked, BIT] = 64 * w + unit
+            asked += 1
+    return asked
+
+
+@kernel
+def _weigh(
+    control: Any, arena: Arena, rows: Rows, slots: Any, place: int, v: int, words: int, lanes: int, d: int
+) -> int:
+    """A second look at a sign: in integers, at a better vertex, at the origin (where only the constant counts)."""
+    h, row = arena.whole, rows.row
+    if h[v, d] != 0 and rows.whole[place, d + IS_WHOLE] != 0:
         size = 0.0
-        total = 0
+        result = 0
         for k in range(d + 1):
-            size += abs(float(row_whole[place, k]) * float(h[v, k]))
-            total += row_whole[place, k] * h[v, k]
+            size += abs(float(rows.whole[place, k]) * float(h[v, k]))
+            result += rows.whole[place, k] * h[v, k]
         if size < _INTEGER_LIMIT:
             control[BY_INTEGERS] += 1
-            return 1 if total > 0 else (-1 if total < 0 else 0)
-    if arena.x[v, d] > _NEARLY_EXACT:
+            return 1 if result > 0 else (-1 if result < 0 else 0)
+    if arena.off[v] > _NEARLY_EXACT:
         control[REFRESHED] += 1
-        refresh(arena, row, slots, v, d)
-        value = value_at(row, arena.x, place, v, d)
-        bound = value_bound(row[place, d + BASE], row[place, d + SIZE], arena.x[v, d])
-        if abs(value) > bound:
-            return 1 if value > 0.0 else -1
-    if arena.x[v, d] == 0.0:
+        refresh(arena, row, slots, v, words, lanes, d)
+    value = value_at(row, place, arena.x, v, lanes)
+    if abs(value) > value_bound(row[place, lanes + BASE], row[place, lanes + SIZE], arena.off[v]):
+        return 1 if value > 0.0 else -1
+    if arena.off[v] == 0.0:
         for k in range(d):
             if arena.x[v, k] != 0.0:
                 return _UNKNOWN
-        constant, error = row[place, d], row[place, d + CONSTANT_ERROR]
+        constant, error = row[place, d], row[place, lanes + CONSTANT_ERROR]
         if abs(constant) > error:
             return 1 if constant > 0.0 else -1
         if error == 0.0:
