@@ -14,20 +14,21 @@ import numpy as np
 from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.counting import conclude_section, count_frame, next_section
 from affinelens.engine.vertex.found import emit
-from affinelens.engine.vertex.edges import copy_level, cross_edges, separate
+from affinelens.engine.vertex.edges import copy_level, cross_edges, list_edges, separate
 from affinelens.engine.vertex.frames import pop, push, take_slot
+from affinelens.engine.vertex.halves import ORDINARY_CUT, halve
 from affinelens.engine.vertex.jit import inlined, kernel, merged
 from affinelens.engine.vertex.lanes import LANES
 from affinelens.engine.vertex.program import (
     BREAK_OFFSET, CHOICE, CHOICE_OFFSET, FOLLOWED, FOLLOWERS, GROUPED, GROUP_SIZE, PAIRS, UNITS, Compiled, Program,
 )  # fmt: skip
 from affinelens.engine.vertex.stages import (
-    add_breaks, add_winners, follow, inherit_sums, name_winners, open_stage, room_for_levels,
+    add_breaks, add_winners, follow, inherit_sums, is_carried, name_winners, open_stage, room_for_levels,
 )  # fmt: skip
 from affinelens.engine.vertex.state import (
     ABOVE, ANSWER, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, CONCLUDING, COUNT, DEPTH, DOMAIN,
     END, ENTERED, FINISHED, FRESH, FRESH_COUNT, FULL, GROUP, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_LEVELS,
-    GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, OPEN, ORDINARY, PAUSED, PHASE,
+    GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, LIVE, NEXT, OLD_PLACE, OLD_SIDE, OPEN, ORDINARY, PAUSED, PHASE,
     PLACE, REQUESTS, SECTION, SECTIONS, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX,
     WINNER, WORK, Arena, Functions, Results, Rows, Stack, State,
 )  # fmt: skip
@@ -63,7 +64,9 @@ def walk(
         elif phase == OPEN:
             unit = _choose(program, stack, rows, f)
             if unit >= 0:
-                status = _cut(program, control, arena, stack, rows, requests, f, unit)
+                status = halve(program, control, arena, stack, rows, results, f, unit)
+                if status == ORDINARY_CUT:
+                    status = _cut(program, control, arena, stack, rows, requests, f, unit)
             elif unit == _NONE_CUTS:
                 status = _leave(program, control, arena, stack, rows, functions, results, requests, f)
             elif unit == _WON:
@@ -107,7 +110,7 @@ def _apply_answers(control: Any, bits: Any, words: int, requests: Any) -> None:
 def _start(program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, requests: Any, f: int) -> int:
     """Find the signs of the domain's rows at the corners of the unit cube."""
     count, words = stack.frame[f, COUNT], stack.used.shape[1]
-    asked = evaluate(program, control, arena, rows, stack.slot, requests, stack.cutting, f, -1, 0, count, words)
+    asked = evaluate(program, control, arena, rows, stack.slot, requests, stack.cutting, f, stack.cutting.shape[1], -1, 0, count, words)
     if asked < 0:
         return GROW_REQUESTS
     control[REQUESTS] = asked
@@ -122,7 +125,7 @@ def _choose(program: Program, stack: Stack, rows: Rows, f: int) -> int:
     if frame[f, KIND] == CLIPPED:
         return _next_rival(program, stack, rows, f)
     unit = -1
-    for w in range(stack.cutting.shape[1]):
+    for w in range(frame[f, LIVE]):
         if stack.cutting[f, w] != NONE:
             unit = 64 * w + lowest_bit(stack.cutting[f, w])
             break
@@ -184,7 +187,7 @@ def _next_candidate(program: Program, control: Any, stack: Stack, f: int) -> int
     frame[g, COUNT] = frame[f, COUNT]
     frame[g, GROUP] = frame[f, GROUP]
     frame[g, WINNER] = candidate
-    for w in range(stack.cutting.shape[1]):
+    for w in range(frame[f, LIVE]):
         stack.cutting[g, w] = stack.cutting[f, w]
     for w in range(stack.used.shape[1]):
         stack.used[g, w] = stack.used[f, w]
@@ -267,11 +270,13 @@ def _cut(
         return GROW_SLOTS
     n_below, n_above, n_level = separate(arena, start, n, top, words, half, unit)
     first = control[ARENA_USED]
-    fresh = cross_edges(
-        control, arena, rows, stack.slot, place, slot, start, n, top, n_below, n_above, first, words, lanes, d
-    )
-    if fresh < 0 or fresh + n_level > len(arena.bits):
+    crossings = list_edges(arena, start, n, top, n_below, n_above, words, d)
+    if crossings < 0:
+        return GROW_IDS
+    fresh = first + crossings
+    if fresh + n_level > len(arena.bits):
         return GROW_ARENA
+    cross_edges(control, arena, rows, stack.slot, place, slot, top, crossings, first, words, lanes, d)
     copy_level(arena, n_level, fresh, slot, lanes, d)
     n_fresh = fresh - first + n_level
     if top + n_below + n_fresh + n_above > len(ids):
@@ -280,11 +285,12 @@ def _cut(
         ids[top + n_below + i] = first + i
     for i in range(n_above):
         ids[top + n_below + n_fresh + i] = arena.upper[i]
-    for w in range(half):
+    live = frame[f, LIVE]
+    for w in range(live):
         stack.cutting[g, w] = stack.cutting[f, w]
     stack.cutting[g, unit >> 6] &= ~(ONE << np.uint64(unit & 63))
     asked = evaluate(
-        program, control, arena, rows, stack.slot, requests, stack.cutting, g, stage, first, fresh - first, words
+        program, control, arena, rows, stack.slot, requests, stack.cutting, g, live, stage, first, fresh - first, words
     )
     if asked < 0:
         return GROW_REQUESTS
@@ -317,17 +323,17 @@ def _next_child(
         n = n_fresh + frame[f, ABOVE]
     g = f + 1
     stack.slot[frame[f, SLOT], SIDE] = 2 * side - 1
-    words, half = stack.used.shape[1], stack.cutting.shape[1]
+    words, half, live = stack.used.shape[1], stack.cutting.shape[1], frame[f, LIVE]
     left = NONE
     passed = ZERO
-    carries = stage >= 0 and stage < program.stages - 1 and not program.stage[stage, GROUPED]
-    if words == 1 and half == 1:
+    carries = stage >= 0 and is_carried(program, stage)
+    if words == 1 and live == 1:
         used, positive, negative = NONE, NONE, NONE
         for i in range(n):
             v = ids[start + i]
             used |= bits[v, 0]
             positive |= bits[v, 1]
-            negative |= bits[v, 2]
+            negative |= bits[v, 1 + half]
         stack.used[g, 0] = used
         left = stack.cutting[f, 0] & positive & negative
         decided = stack.cutting[f, 0] & ~left
@@ -339,7 +345,7 @@ def _next_child(
             for i in range(n):
                 used |= bits[ids[start + i], w]
             stack.used[g, w] = used
-        for w in range(half):
+        for w in range(live):
             positive, negative = NONE, NONE
             for i in range(n):
                 v = ids[start + i]
@@ -429,19 +435,21 @@ def _enter(
     if stage > 0 and program.stage[stage - 1, GROUPED]:
         add_winners(program, functions, rows, stack, g, stage - 1)
     candidates, passed = open_stage(program, functions, stack, rows, control, arena, g, stage, first, n)
-    for w in range(half):
+    live = max(1, (candidates + 63) >> 6)
+    for w in range(live):
         left = candidates - 64 * w
         stack.cutting[g, w] = NONE if left <= 0 else (~NONE if left >= 64 else (ONE << np.uint64(left)) - ONE)
-    asked = evaluate(program, control, arena, rows, stack.slot, requests, stack.cutting, g, stage, first, n, words)
+    asked = evaluate(program, control, arena, rows, stack.slot, requests, stack.cutting, g, live, stage, first, n, words)
     if asked < 0:
         return GROW_REQUESTS
-    if not program.stage[stage, GROUPED]:
+    if passed > 0 and is_carried(program, stage):
         add_breaks(program, functions, stack, g, stage, passed)
     for w in range(words):
         stack.used[g, w] = stack.used[f, w]
     control[WORK] += n + candidates + program.stage[stage, UNITS]
     control[REQUESTS] = asked
     push(control, frame, f, stage, ENTERED, ORDINARY)
+    frame[g, LIVE] = live
     frame[g, IDS] = top
     frame[g, COUNT] = n
     control[ARENA_USED] = first + n
@@ -457,9 +465,9 @@ def _settle(
     frame, ids, bits = stack.frame, arena.ids, arena.bits
     stage, start, n = frame[f, STAGE], frame[f, IDS], frame[f, COUNT]
     words, half = stack.used.shape[1], stack.cutting.shape[1]
-    carries = stage >= 0 and not program.stage[stage, GROUPED]
+    carries = stage >= 0 and is_carried(program, stage)
     passed = ZERO
-    for w in range(half):
+    for w in range(frame[f, LIVE]):
         candidates = stack.cutting[f, w]
         if candidates == NONE:
             continue

@@ -16,14 +16,14 @@ import numpy as np
 
 from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.error_bounds import value_bound
-from affinelens.engine.vertex.edges import copy_level, cross_edges, separate
+from affinelens.engine.vertex.edges import copy_level, cross_edges, list_edges, separate
 from affinelens.engine.vertex.frames import pop, push, take_slot
 from affinelens.engine.vertex.jit import inlined, merged
 from affinelens.engine.vertex.lanes import LANES, above, chosen, largest, load, splat, store
 from affinelens.engine.vertex.program import BREAK_OFFSET, Program
 from affinelens.engine.vertex.state import (
     ARENA_USED, BLOCK_BASE, BLOCK_SIZE, CONCLUDING, COUNT, DECIDED, DIMENSION, EMITTED, END, FINISHED, FRESH,
-    FRESH_COUNT, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, NEXT, OPEN, PHASE,
+    FRESH_COUNT, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, LIVE, NEXT, OPEN, PHASE,
     REQUESTS, SECTION, SPLIT, STAGE, UNDECIDED, UNIT, WORK, Arena, Functions, Rows, Stack,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import block_of, evaluate
@@ -39,9 +39,10 @@ def next_section(
     """Restrict frame f's hyperplanes to the next of them; a frame that has done all is left."""
     frame, ids = stack.frame, arena.ids
     d, lanes, words, half = program.dim, program.lanes, stack.used.shape[1], stack.cutting.shape[1]
+    live = frame[f, LIVE]
     control[ARENA_USED] = frame[f, FRESH]
     control[IDS_USED] = frame[f, SPLIT]
-    unit = _next_bit(stack.cutting, f, frame[f, NEXT])
+    unit = _next_bit(stack.cutting, f, frame[f, NEXT], live)
     if unit < 0 or unit >= frame[f, END]:
         pop(control, stack, f)
         return FINISHED
@@ -56,25 +57,29 @@ def next_section(
     if slot < 0:
         return GROW_SLOTS
     n_below, n_above, n_level = separate(arena, start, n, top, words, half, unit)
-    fresh = cross_edges(
-        control, arena, rows, stack.slot, place, slot, start, n, top, n_below, n_above, first, words, lanes, d
-    )
-    if fresh < 0 or fresh + n_level > len(arena.bits):
+    crossings = list_edges(arena, start, n, top, n_below, n_above, words, d)
+    if crossings < 0:
+        return GROW_IDS
+    fresh = first + crossings
+    if fresh + n_level > len(arena.bits):
         return GROW_ARENA
+    cross_edges(control, arena, rows, stack.slot, place, slot, top, crossings, first, words, lanes, d)
     frame[f, UNIT] = unit
     frame[f, FRESH_COUNT] = fresh - first + n_level
     control[WORK] += 4 + n
-    for w in range(half):
+    for w in range(live):
         stack.cutting[g, w] = stack.cutting[f, w] & _bits_before(unit, w)
     if frame[f, DIMENSION] == 2 and n_level == 0:
-        crossings = _count_crossings(program, control, arena, rows.block, functions.shares, stack.cutting, g, stage, first)
+        crossings = _count_crossings(
+            program, control, arena, rows.block, functions.shares, stack.cutting, g, live, stage, first
+        )
         if crossings >= 0:
             control[EMITTED] += 1 + crossings
             frame[f, NEXT] = unit + 1
             return FINISHED
     copy_level(arena, n_level, fresh, slot, lanes, d)
     asked = evaluate(
-        program, control, arena, rows, stack.slot, requests, stack.cutting, g, stage, first, fresh - first, words
+        program, control, arena, rows, stack.slot, requests, stack.cutting, g, live, stage, first, fresh - first, words
     )
     if asked < 0:
         return GROW_REQUESTS
@@ -93,14 +98,14 @@ def _bits_before(unit: int, w: int) -> np.uint64:
 
 
 @merged
-def _next_bit(cutting: Any, f: int, start: int) -> int:
+def _next_bit(cutting: Any, f: int, start: int, live: int) -> int:
     """The first set bit of a frame from a place on, or -1."""
     w = start >> 6
-    if w < cutting.shape[1]:
+    if w < live:
         rest = cutting[f, w] >> np.uint64(start & 63) << np.uint64(start & 63)
         if rest != NONE:
             return 64 * w + lowest_bit(rest)
-    for later in range(w + 1, cutting.shape[1]):
+    for later in range(w + 1, live):
         if cutting[f, later] != NONE:
             return 64 * later + lowest_bit(cutting[f, later])
     return -1
@@ -108,8 +113,9 @@ def _next_bit(cutting: Any, f: int, start: int) -> int:
 
 @merged
 def _count_crossings(
-    program: Program, control: Any, arena: Arena, block: Any, shares: Any, cutting: Any, g: int, stage: int, p: int
-) -> int:
+    program: Program, control: Any, arena: Arena, block: Any, shares: Any, cutting: Any, g: int, live: int,
+    stage: int, p: int,
+) -> int:  # fmt: skip
     """How many of the hyperplanes in ``cutting[g]`` cross the segment from vertex p to p + 1, all at different points.
 
     Returns -1 if a sign or a difference is not proved by the error bounds; then the segment is looked at exactly.
@@ -119,7 +125,7 @@ def _count_crossings(
     start, width = block_of(program, stage)
     crossings = 0
     reach = splat(0.0)
-    for w in range(cutting.shape[1]):
+    for w in range(live):
         rest = cutting[g, w]
         control[DECIDED] += 2 * count_bits(rest)
         while rest != NONE:
@@ -174,7 +180,7 @@ def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack,
     words, half = stack.used.shape[1], stack.cutting.shape[1]
     left = NONE
     twin = False
-    for w in range(half):
+    for w in range(frame[f, LIVE]):
         earlier = stack.cutting[f, w] & _bits_before(unit, w)
         positive, negative = NONE, NONE
         for v in range(first, first + n):

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
+from affinelens.engine.vertex.bits import NONE, ONE, count_bits
 from affinelens.engine.vertex.jit import inlined, kernel
-from affinelens.engine.vertex.lanes import LANES, sharing
+from affinelens.engine.vertex.lanes import LANES, PLACES, load, sharing, store_places
 from affinelens.engine.vertex.state import Arena, Rows
-from affinelens.engine.vertex.vertices import copy_vertex, cross, value_at
+from affinelens.engine.vertex.vertices import copy_vertex, cross
 
 
 @inlined
@@ -36,37 +36,40 @@ def separate(arena: Arena, start: int, n: int, top: int, words: int, half: int, 
 
 
 @inlined
-def cross_edges(
-    control: Any, arena: Arena, rows: Rows, slots: Any, place: int, slot: int, start: int, n: int, top: int,
-    n_below: int, n_above: int, fresh: int, words: int, lanes: int, d: int,
-) -> int:  # fmt: skip
-    """Make a vertex on each edge from an upper to a lower vertex; returns where the next would be, or -1 for no room."""
-    bits, upper, ids = arena.bits, arena.upper, arena.ids
-    capacity = len(bits)
+def list_edges(arena: Arena, start: int, n: int, top: int, n_below: int, n_above: int, words: int, d: int) -> int:
+    """List the edges between upper and lower vertices, by their numbers in those lists.
+
+    Returns how many there are, or -1 if there is no room.
+    """
+    bits, upper, count, room = arena.bits, arena.upper, 0, len(arena.edge_upper) - LANES
+    is_simple = words == 1
     for i in range(n_above):
-        p = upper[i]
-        p_bits = bits[p, 0]
-        p_value = -1.0
-        is_simple = words == 1 and count_bits(p_bits) == d
+        p_bits = bits[upper[i], 0]
+        is_simple &= count_bits(p_bits) == d
         for j in range(0, n_below, LANES):
+            if count > room:
+                return -1
             if words == 1:
                 found = sharing(p_bits, arena.lower_bits, j, d - 1)
             else:
-                found = _sharing_in_words(bits, ids, top + j, min(LANES, n_below - j), p, words, d - 1)
-            if j + LANES > n_below:
-                found &= (1 << (n_below - j)) - 1
-            while found:
-                q = ids[top + j + lowest_bit(np.uint64(found))]
-                found &= found - 1
-                if not is_simple and not _is_edge(bits, ids, start, n, p, q, words, d):
-                    continue
-                if fresh >= capacity:
-                    return -1
-                if p_value < 0.0:
-                    p_value = max(value_at(rows.row, place, arena.x, p, lanes), 0.0)
-                cross(control, arena, rows, slots, place, p, q, p_value, fresh, slot, words, lanes, d)
-                fresh += 1
-    return fresh
+                found = _sharing_in_words(bits, arena.ids, top + j, min(LANES, n_below - j), upper[i], words, d - 1)
+            found &= 255 >> max(0, j + LANES - n_below)
+            store_places(arena.edge_upper, count, NONE, i)
+            store_places(arena.edge_lower, count, PLACES[found], j)
+            count += count_bits(np.uint64(found))
+    return count if is_simple else _without_diagonals(arena, start, n, top, count, words, d)
+
+
+@inlined
+def cross_edges(
+    control: Any, arena: Arena, rows: Rows, slots: Any, place: int, slot: int, top: int, count: int, first: int,
+    words: int, lanes: int, d: int,
+) -> None:  # fmt: skip
+    """Make a vertex on each of the listed edges."""
+    row = load(rows.row, place * rows.row.shape[1])
+    for i in range(count):
+        p, q = arena.upper[arena.edge_upper[i]], arena.ids[top + arena.edge_lower[i]]
+        cross(control, arena, rows, slots, row, place, p, q, first + i, slot, words, lanes, d)
 
 
 @kernel
@@ -81,6 +84,19 @@ def _sharing_in_words(bits: Any, ids: Any, begin: int, count: int, p: int, words
         if shared >= least:
             found |= 1 << i
     return found
+
+
+@kernel
+def _without_diagonals(arena: Arena, start: int, n: int, top: int, count: int, words: int, d: int) -> int:
+    """Keep those of the listed pairs of vertices that span an edge."""
+    kept = 0
+    for i in range(count):
+        upper, lower = arena.edge_upper[i], arena.edge_lower[i]
+        if _is_edge(arena.bits, arena.ids, start, n, arena.upper[upper], arena.ids[top + lower], words, d):
+            arena.edge_upper[kept] = upper
+            arena.edge_lower[kept] = lower
+            kept += 1
+    return kept
 
 
 @kernel

@@ -42,11 +42,16 @@ def emit(
         _write_vertices(control, arena, results, start, n, d)
     results.ends[index, 0] = control[FACETS_EMITTED]
     results.ends[index, 1] = control[VERTICES_EMITTED]
-    _write_pattern(program, rows, results.patterns, index)
-    is_inside = _write_point(program, arena, stack, rows, start, n, g)
-    for k in range(d):
-        results.points[index, k] = arena.point[k]
-    if not is_inside:
+    for c in range(0, program.lanes, LANES):
+        mean = splat(0.0)
+        for i in range(n):
+            mean = mean + load(arena.x, arena.ids[start + i] * program.lanes + c)
+        store(arena.point, c, placed(mean / float(n), load(program.shift, c), load(program.scale, c)))
+    write_region(program, rows, results, arena.point, index)
+    inside = True
+    for w in range(stack.used.shape[1]):
+        inside &= is_inside(stack, rows, arena.point, w, stack.used[g, w], program.lanes)
+    if not inside:
         control[POINT_IDS] = start
         control[POINT_COUNT] = n
         return NO_POINT
@@ -54,7 +59,11 @@ def emit(
 
 
 @inlined
-def _write_pattern(program: Program, rows: Rows, patterns: Any, index: int) -> None:
+def write_region(program: Program, rows: Rows, results: Results, point: Any, index: int) -> None:
+    """Write down the current pattern, and a point."""
+    for k in range(program.dim):
+        results.points[index, k] = point[k]
+    patterns = results.patterns
     for stage in range(program.stages):
         offset, count = program.stage[stage, BREAK_OFFSET], program.stage[stage, BREAKS]
         begin, end = program.stage[stage, CHOICE_OFFSET], program.stage[stage + 1, CHOICE_OFFSET]
@@ -74,26 +83,18 @@ def _write_pattern(program: Program, rows: Rows, patterns: Any, index: int) -> N
 
 
 @inlined
-def _write_point(program: Program, arena: Arena, stack: Stack, rows: Rows, start: int, n: int, g: int) -> bool:
-    """Take the mean of a cell's vertices, and say whether it is proved to lie strictly inside all its facets."""
-    lanes, x, ids, point = program.lanes, arena.x, arena.ids, arena.point
+def is_inside(stack: Stack, rows: Rows, point: Any, w: int, slots: np.uint64, lanes: int) -> bool:
+    """Whether a point is proved to be in the unit cube and strictly on the cell's side of the hyperplanes of a word."""
     outside = 0
     for c in range(0, lanes, LANES):
-        mean = splat(0.0)
-        for i in range(n):
-            mean = mean + load(x, ids[start + i] * lanes + c)
-        mean = placed(mean / float(n), load(program.shift, c), load(program.scale, c))
-        outside |= above(abs(mean), splat(1.0))
-        store(point, c, mean)
+        outside |= above(abs(load(point, c)), splat(1.0))
     inside = outside == 0
-    for w in range(stack.used.shape[1]):
-        slots = stack.used[g, w]
-        while slots != NONE:
-            slot = 64 * w + lowest_bit(slots)
-            slots &= slots - ONE
-            place = stack.slot[slot, PLACE]
-            value = value_at(rows.row, place, point, 0, lanes)
-            inside &= stack.slot[slot, SIDE] * value > rows.row[place, lanes + BASE]
+    while slots != NONE:
+        slot = 64 * w + lowest_bit(slots)
+        slots &= slots - ONE
+        place = stack.slot[slot, PLACE]
+        value = value_at(rows.row, place, point, 0, lanes)
+        inside &= stack.slot[slot, SIDE] * value > rows.row[place, lanes + BASE]
     return inside
 
 

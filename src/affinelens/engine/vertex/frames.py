@@ -7,7 +7,7 @@ from typing import Any
 from affinelens.engine.vertex.bits import NONE, lowest_bit
 from affinelens.engine.vertex.jit import inlined
 from affinelens.engine.vertex.state import (
-    ARENA_TOP, ARENA_USED, DEPTH, END, IDS_TOP, IDS_USED, KIND, NEXT, OLD_PLACE, OLD_SIDE, PHASE, PLACE, SIDE, SLOT,
+    ARENA_TOP, ARENA_USED, DEPTH, END, IDS_TOP, IDS_USED, KIND, LIVE, NEXT, OLD_PLACE, OLD_SIDE, PHASE, PLACE, SIDE, SLOT,
     STAGE, Stack,
 )  # fmt: skip
 
@@ -35,6 +35,7 @@ def push(control: Any, frame: Any, f: int, stage: int, phase: int, kind: int) ->
     frame[g, NEXT] = 0
     frame[g, END] = 0
     frame[g, SLOT] = -1
+    frame[g, LIVE] = frame[f, LIVE]
     frame[g, ARENA_TOP] = control[ARENA_USED]
     frame[g, IDS_TOP] = control[IDS_USED]
     control[DEPTH] = g + 1

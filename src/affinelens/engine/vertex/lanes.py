@@ -19,6 +19,10 @@ from numba.core.typing.templates import ConcreteTemplate, infer_global
 from numba.extending import intrinsic, lower_builtin, register_model
 
 LANES = 8
+# For each mask of eight bits, the places of its bits one after another, a byte each.
+PLACES = np.array(
+    [sum(i << 8 * k for k, i in enumerate(i for i in range(8) if mask >> i & 1)) for mask in range(256)], dtype=np.uint64
+)
 _FLAGS = ("contract", "reassoc", "nsz")
 
 if nb.config.DISABLE_JIT:
@@ -51,6 +55,9 @@ if nb.config.DISABLE_JIT:
         counts = [int(w & word).bit_count() >= least for w in words[index : index + LANES]]
         return int(np.packbits(counts, bitorder="little")[0])
 
+    def store_places(array: Any, index: Any, places: Any, start: Any) -> None:
+        array[index : index + LANES] = np.array([places]).view(np.uint8) + np.uint32(start)
+
     def spread(mask: Any) -> Any:
         return np.unpackbits(np.array([mask], np.uint8), bitorder="little").view(np.uint64)[0]
 
@@ -82,10 +89,13 @@ else:
     def _native(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
         return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
 
-    def _splat(builder: Any, number: Any) -> Any:
-        one = builder.insert_element(ir.Constant(_vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    def _repeated(builder: Any, kind: Any, number: Any) -> Any:
+        one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
         zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
-        return builder.shuffle_vector(one, ir.Constant(_vector, ir.Undefined), zeros)
+        return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
+
+    def _splat(builder: Any, number: Any) -> Any:
+        return _repeated(builder, _vector, number)
 
     def _mask(builder: Any, bits: Any) -> Any:
         return builder.zext(builder.bitcast(bits, ir.IntType(LANES)), _word)
@@ -174,18 +184,26 @@ else:
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = ir.VectorType(_word, LANES)
-
-            def repeated(value: Any) -> Any:
-                one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-                zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
-                return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
-
             found = builder.load(_place(context, builder, words, *arguments[1:3], kind), align=8)
             count = _native(builder, "llvm.ctpop.v8i64", kind, kind)
-            counts = builder.call(count, [builder.and_(found, repeated(arguments[0]))])
-            return _mask(builder, builder.icmp_signed(">=", counts, repeated(arguments[3])))
+            counts = builder.call(count, [builder.and_(found, _repeated(builder, kind, arguments[0]))])
+            return _mask(builder, builder.icmp_signed(">=", counts, _repeated(builder, kind, arguments[3])))
 
         return types.int64(types.uint64, words, types.intp, types.int64), generate
+
+    @intrinsic
+    def store_places(typing_context: Any, array: Any, index: Any, places: Any, start: Any) -> Any:
+        """Write eight bytes, plus a number each, to a place in an array of uint32."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.VectorType(ir.IntType(32), LANES)
+            offsets = builder.zext(builder.bitcast(arguments[2], ir.VectorType(ir.IntType(8), LANES)), kind)
+            first = _repeated(builder, kind, builder.trunc(arguments[3], ir.IntType(32)))
+            place = _place(context, builder, array, *arguments[:2], kind)
+            builder.store(builder.add(offsets, first), place, align=4)
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp, types.uint64, types.int64), generate
 
     @intrinsic
     def spread(typing_context: Any, mask: Any) -> Any:

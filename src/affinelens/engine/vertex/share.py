@@ -10,7 +10,7 @@ from affinelens.engine.vertex.exact import Arbiter
 from affinelens.engine.vertex.program import Compiled
 from affinelens.engine.vertex.state import (
     ABOVE, ARENA_TOP, ARENA_USED, BELOW, BRANCHING, CONCLUDING, COUNT, DEPTH, EMITTED, END, FRESH, FRESH_COUNT,
-    GROW_ARENA, IDS, IDS_TOP, IDS_USED, NEXT, OLD_PLACE, OLD_SIDE, OPEN, PHASE, PLACE, SIDE, SLOT, SPLIT,
+    GROW_ARENA, IDS, IDS_TOP, IDS_USED, LIVE, NEXT, OLD_PLACE, OLD_SIDE, OPEN, PHASE, PLACE, SIDE, SLOT, SPLIT,
     SPLIT_BY_GROUP, STAGE, UNDECIDED, UNIT, State, new_state,
 )  # fmt: skip
 from affinelens.engine.vertex.volume import cell_volumes
@@ -31,7 +31,7 @@ def half_of_section(state: State, f: int) -> State | None:
     """Take the later half of the hyperplanes that a section has still to be restricted to, or None if there are few."""
     frame = state.stack.frame
     start = frame[f, UNIT] + 1 if frame[f, PHASE] == CONCLUDING else frame[f, NEXT]
-    words = state.stack.cutting[f].tolist()
+    words = state.stack.cutting[f, : frame[f, LIVE]].tolist()
     left = [u for u in range(int(start), min(int(frame[f, END]), 64 * len(words))) if words[u // 64] >> (u % 64) & 1]
     if len(left) < 2:
         return None

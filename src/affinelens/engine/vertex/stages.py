@@ -53,6 +53,13 @@ def _next_level(program: Program, functions: Functions, stack: Stack, f: int, ta
 
 
 @inlined
+def is_carried(program: Program, stage: int) -> bool:
+    """Whether the sums of later stages change whenever one of this stage's breaks is passed."""
+    has_targets = program.stage[stage, TARGETS] < program.stage[stage + 1, TARGETS]
+    return has_targets and not program.stage[stage, GROUPED]
+
+
+@inlined
 def functions_at(program: Program, functions: Functions, stack: Stack, f: int, stage: int) -> int:
     """Where a stage's hyperplanes on the cell of frame f are: where its units are, if they are just their zeros."""
     if program.stage[stage, PLAIN]:
@@ -228,6 +235,7 @@ def open_stage(
     start = functions_at(program, functions, stack, f, stage)
     levels, table, x = functions.levels, functions.hyperplane, arena.x
     rounding = program.accuracy[stage, TARGET_ROUNDING]
+    carries = is_carried(program, stage)
     candidates, passed = 0, 0
     for j in range(0, width, LANES):
         b = lane_offset + j
@@ -250,9 +258,10 @@ def open_stage(
         base = row_base(error, constant_error, size, constant, d)
         store(table, H_SIZE * total + b, size)
         store(table, H_BASE * total + b, base)
-        jump, gap = abs(load(program.step, JUMP * total + b)), load(program.step, GAP * total + b)
-        store(table, H_SQUARE * total + b, squares(jump, error, rounding, size, splat(0.0)))
-        store(table, H_CONSTANT_SQUARE * total + b, squares(jump, constant_error, rounding, abs(constant), gap))
+        if carries:
+            jump, gap = abs(load(program.step, JUMP * total + b)), load(program.step, GAP * total + b)
+            store(table, H_SQUARE * total + b, squares(jump, error, rounding, size, splat(0.0)))
+            store(table, H_CONSTANT_SQUARE * total + b, squares(jump, constant_error, rounding, abs(constant), gap))
         over, under = 255, 255
         for v in range(first, first + n):
             value = constant
@@ -270,7 +279,7 @@ def open_stage(
             left &= left - 1
             _write_row(program, functions, rows, stage, start, i, candidates)
             candidates += 1
-        while over:
+        while carries and over:
             functions.passed[passed] = j + lowest_bit(np.uint64(over))
             over &= over - 1
             passed += 1

@@ -20,13 +20,14 @@ from affinelens.engine.vertex.program import (
 )  # fmt: skip
 
 _CACHE_LINE = 64
+_SORTING = ("ids", "upper", "level", "lower_bits", "edge_upper", "edge_lower")
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 # Columns of Stack.frame; the levels of the stages' sums follow.
 (STAGE, PHASE, UNIT, NEXT, END, IDS, COUNT, FRESH, FRESH_COUNT, SPLIT, BELOW, ABOVE, ARENA_TOP, IDS_TOP, SLOT,
- OLD_PLACE, OLD_SIDE, KIND, GROUP, WINNER, DIMENSION, LEVEL) = range(22)  # fmt: skip
+ OLD_PLACE, OLD_SIDE, KIND, GROUP, WINNER, DIMENSION, LIVE, LEVEL) = range(23)  # fmt: skip
 # Phases of a frame.
 OPEN, BRANCHING, STARTED, ENTERED, SPLIT_BY_GROUP, CONCLUDING = range(6)
 # Kinds of a frame: an ordinary cell; one that keeps only the part where a group's candidate wins; the domain in the
@@ -65,10 +66,12 @@ class Arena(NamedTuple):
     bits: Words
     whole: Indices
     ids: NDArray[np.uint32]
-    # scratch, for sorting a cell's vertices by the side of a hyperplane
+    # scratch, for sorting a cell's vertices by the side of a hyperplane and listing the edges that it cuts
     upper: NDArray[np.uint32]
     level: NDArray[np.uint32]
     lower_bits: Words
+    edge_upper: NDArray[np.uint32]
+    edge_lower: NDArray[np.uint32]
     # scratch, for computing a vertex again
     normal: Floats
     inverse: Floats
@@ -149,7 +152,7 @@ class State:
             arrays = {name: _doubled(getattr(self.arena, name)) for name in ("x", "off", "bits", "whole")}
             return replace(self, arena=self.arena._replace(**arrays))
         if status == GROW_IDS:
-            arrays = {name: _doubled(getattr(self.arena, name)) for name in ("ids", "upper", "level", "lower_bits")}
+            arrays = {name: _doubled(getattr(self.arena, name)) for name in _SORTING}
             return replace(self, arena=self.arena._replace(**arrays))
         if status == GROW_FRAMES:
             arrays = {name: _doubled(getattr(self.stack, name)) for name in ("frame", "cutting", "used", "spread")}
@@ -276,6 +279,8 @@ def new_state(
             upper=np.zeros(ids, dtype=np.uint32),
             level=np.zeros(ids, dtype=np.uint32),
             lower_bits=aligned((ids,), np.uint64),
+            edge_upper=np.zeros(ids, dtype=np.uint32),
+            edge_lower=np.zeros(ids, dtype=np.uint32),
             normal=aligned((d, lanes)),
             inverse=aligned((d, lanes)),
             identity=np.eye(d, lanes),
@@ -381,7 +386,8 @@ def _fill_root(state: State, compiled: Compiled) -> None:
     first_place = 0 if compiled.is_box else len(state.rows.row) - 2 * d
     state.stack.slot[: 2 * d, PLACE] = np.arange(first_place, first_place + 2 * d)
     state.arena.ids[:corners] = number
-    state.stack.frame[0, [STAGE, PHASE, KIND, COUNT, SLOT]] = -1, OPEN, DOMAIN, corners, -1
+    live = state.stack.cutting.shape[1]
+    state.stack.frame[0, [STAGE, PHASE, KIND, COUNT, SLOT, LIVE]] = -1, OPEN, DOMAIN, corners, -1, live
     state.stack.used[0] = np.bitwise_or.reduce(state.tight(np.arange(corners)), axis=0)
     if not compiled.is_box:
         # every row of the domain cuts the cube: its signs at the corners are found like any others

@@ -31,11 +31,28 @@ _SMALLEST_DROP = 1e-290
 @inlined
 def value_at(row: Any, place: int, points: Any, v: int, lanes: int) -> float:
     """Value of a hyperplane's function at a point."""
+    return value_along(load(row, place * row.shape[1]), row, place, points, v, lanes)
+
+
+@inlined
+def value_along(first: Any, row: Any, place: int, points: Any, v: int, lanes: int) -> float:
+    """As :func:`value_at`, with the row's first lanes given."""
     at_row, at_point = place * row.shape[1], v * lanes
-    result = total(load(row, at_row) * load(points, at_point))
+    result = total(first * load(points, at_point))
     for c in range(LANES, lanes, LANES):
         result += total(load(row, at_row + c) * load(points, at_point + c))
     return result
+
+
+@inlined
+def share_of_edge(p_value: float, q_value: float) -> tuple[float, float]:
+    """How far from p to q a row vanishes that is positive at p and negative at q, and the inverse of its drop."""
+    p_value = max(p_value, 0.0)
+    drop = p_value - min(q_value, 0.0)
+    if drop > _SMALLEST_DROP:
+        steepness = 1.0 / drop
+        return p_value * steepness, steepness
+    return 0.5, np.inf
 
 
 @inlined
@@ -53,19 +70,17 @@ def copy_vertex(arena: Arena, v: int, to: int, lanes: int, d: int) -> None:
 
 @inlined
 def cross(
-    control: Any, arena: Arena, rows: Rows, slots: Any, place: int, p: int, q: int, p_value: float, to: int, slot: int,
+    control: Any, arena: Arena, rows: Rows, slots: Any, first: Any, place: int, p: int, q: int, to: int, slot: int,
     words: int, lanes: int, d: int,
 ) -> None:  # fmt: skip
-    """Make the vertex where a hyperplane meets the edge from p (above it, with the given value) to q (below it)."""
+    """Make the vertex where a hyperplane, of which the first lanes are given, meets the edge from p above to q below it."""
     x, bits, row = arena.x, arena.bits, rows.row
     for w in range(words):
         bits[to, w] = bits[p, w] & bits[q, w]
     bits[to, slot >> 6] |= ONE << np.uint64(slot & 63)
-    drop = p_value - min(value_at(row, place, x, q, lanes), 0.0)
-    steepness, share = np.inf, 0.5
-    if drop > _SMALLEST_DROP:
-        steepness = 1.0 / drop
-        share = p_value * steepness
+    share, steepness = share_of_edge(
+        value_along(first, row, place, x, p, lanes), value_along(first, row, place, x, q, lanes)
+    )
     length = 0.0
     for c in range(0, lanes, LANES):
         begin = load(x, p * lanes + c)
@@ -245,9 +260,9 @@ def block_of(program: Program, stage: int) -> tuple[int, int]:
 @inlined
 def evaluate(
     program: Program, control: Any, arena: Arena, rows: Rows, slots: Any, requests: Any, wanted: Any, f: int,
-    stage: int, first: int, count: int, words: int,
+    live: int, stage: int, first: int, count: int, words: int,
 ) -> int:  # fmt: skip
-    """Find the signs of the hyperplanes in ``wanted[f]`` at new vertices. What stays open is added to the requests.
+    """Find the signs of the hyperplanes in the first words of ``wanted[f]`` at new vertices. What stays open is added to the requests.
 
     Returns how many requests there are, or -1 if there is no room for them.
     """
@@ -258,7 +273,7 @@ def evaluate(
     asked = 0
     for v in range(first, first + count):
         off = arena.off[v]
-        for w in range(half):
+        for w in range(live):
             rest = wanted[f, w]
             over, under = NONE, NONE
             while rest != NONE:
@@ -281,7 +296,7 @@ def evaluate(
                 )
                 if asked < 0:
                     return -1
-    for w in range(half):
+    for w in range(live):
         control[DECIDED] += count * count_bits(wanted[f, w])
     return asked
 
