@@ -531,8 +531,8 @@ def test_a_run_that_cannot_be_written_leaves_nothing(
 def test_columns_that_were_not_asked_for_are_absent() -> None:
     whole = enumerate_regions(SMALL, cube(SMALL), vertices=True)
     bare = enumerate_regions(SMALL, cube(SMALL), facets=False)
-    assert bare.points.tobytes() == whole.points.tobytes()
     assert np.array_equal(bare.patterns, whole.patterns)
+    np.testing.assert_allclose(bare.points, whole.points, rtol=0, atol=1e-14)
     for name in ("facet_values", "facet_offsets", "neighbor_values"):
         with pytest.raises(AffineLensError, match="enumerate with facets=True"):
             getattr(bare, name)

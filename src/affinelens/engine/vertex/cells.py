@@ -32,7 +32,7 @@ from affinelens.engine.vertex.state import (
     PLACE, REQUESTS, SECTION, SECTIONS, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX,
     WINNER, WORK, Arena, Functions, Results, Rows, Stack, State,
 )  # fmt: skip
-from affinelens.engine.vertex.vertices import copy_vertex, evaluate
+from affinelens.engine.vertex.vertices import copy_vertex, evaluate, look_again
 
 # What a cell needs, if not a cut: nothing more in this stage; that its group's winner be noted; nothing right now.
 _NONE_CUTS, _WON, _CHOSEN = -1, -2, -3
@@ -439,9 +439,15 @@ def _enter(
     for w in range(live):
         left = candidates - 64 * w
         stack.cutting[g, w] = NONE if left <= 0 else (~NONE if left >= 64 else (ONE << np.uint64(left)) - ONE)
-    asked = evaluate(program, control, arena, rows, stack.slot, requests, stack.cutting, g, live, stage, first, n, words)
-    if asked < 0:
-        return GROW_REQUESTS
+    asked = ZERO
+    for w in range(live):
+        for v in range(first, first + n):
+            if stack.cutting[g, w] & ~(arena.bits[v, words + w] | arena.bits[v, words + half + w]) != NONE:
+                asked = look_again(
+                    program, control, arena, rows, stack.slot, requests, stack.cutting, g, w, stage, v, words, asked
+                )
+                if asked < 0:
+                    return GROW_REQUESTS
     if passed > 0 and is_carried(program, stage):
         add_breaks(program, functions, stack, g, stage, passed)
     for w in range(words):

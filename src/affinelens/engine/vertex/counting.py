@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bit
+from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
 from affinelens.engine.vertex.error_bounds import value_bound
 from affinelens.engine.vertex.edges import copy_level, cross_edges, list_edges, separate
 from affinelens.engine.vertex.frames import pop, push, take_slot

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
-from affinelens.engine.vertex.jit import inlined, kernel
-from affinelens.engine.vertex.lanes import LANES, above, load, placed, splat, store
+from affinelens.engine.vertex.jit import inlined, kernel, unreordered
+from affinelens.engine.vertex.lanes import LANES, above, load, splat, store
 from affinelens.engine.vertex.program import BREAK_OFFSET, BREAKS, CHOICE, CHOICE_OFFSET, GROUPED, PLAIN, Program
 from affinelens.engine.vertex.state import (
     BASE, BREAK, COUNT_ONLY, EMITTED, FACETS_EMITTED, FACET_COLUMN, FINISHED, FULL, NO_POINT, PLACE, POINT_COUNT,
@@ -56,6 +56,12 @@ def emit(
         control[POINT_COUNT] = n
         return NO_POINT
     return FINISHED
+
+
+@unreordered
+def placed(y: Any, shift: Any, scale: Any) -> Any:
+    """The coordinates nearest to y whose places in the domain's own coordinates are float64."""
+    return ((y * scale + shift) - shift) / scale
 
 
 @inlined

@@ -12,16 +12,16 @@ import numpy as np
 
 from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits
 from affinelens.engine.vertex.edges import list_edges, separate
-from affinelens.engine.vertex.found import is_inside, write_region
+from affinelens.engine.vertex.found import is_inside, placed, write_region
 from affinelens.engine.vertex.frames import pop, take_slot
 from affinelens.engine.vertex.jit import merged
-from affinelens.engine.vertex.lanes import LANES, load, placed, splat, store, total
+from affinelens.engine.vertex.lanes import LANES, load, splat, store, total
 from affinelens.engine.vertex.program import BREAK_OFFSET, FOLLOWED, GROUPED, Program
 from affinelens.engine.vertex.state import (
     BREAK, COUNT, COUNT_ONLY, EMITTED, FACET_COLUMN, FINISHED, FULL, IDS, IDS_USED, KIND, LIVE, ORDINARY, ROOM, SIDE,
     STAGE, VERTEX_COLUMN, WORK, Arena, Results, Rows, Stack,
 )  # fmt: skip
-from affinelens.engine.vertex.vertices import share_of_edge
+from affinelens.engine.vertex.vertices import along, share_of_edge
 
 # Not a last cut, or one that this way is not made for.
 ORDINARY_CUT = -1
@@ -74,9 +74,7 @@ def halve(
         p, q = arena.upper[arena.edge_upper[i]], ids[top + arena.edge_lower[i]]
         p_point, q_point = load(x, p * LANES), load(x, q * LANES)
         share, _ = share_of_edge(total(row * p_point), total(row * q_point))
-        point = p_point + share * (q_point - p_point)
-        lower = lower + point
-        middle = middle + point
+        middle = middle + along(p_point, q_point - p_point, share)
         middle_used |= bits[p, 0] & bits[q, 0]
     upper, upper_used = middle, middle_used
     for i in range(n_above):
@@ -85,7 +83,7 @@ def halve(
         upper_used |= bits[v, 0]
 
     shift, scale = load(program.shift, 0), load(program.scale, 0)
-    lower = placed(lower / float(n_below + crossings), shift, scale)
+    lower = placed((lower + middle) / float(n_below + crossings), shift, scale)
     upper = placed(upper / float(n_above + crossings), shift, scale)
     stack.slot[slot, SIDE] = -1
     store(arena.point, 0, lower)

@@ -8,7 +8,7 @@ Kernels allocate nothing, so their arrays need no reference counts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,8 +38,13 @@ def merged(function: Function) -> Function:
     return compiled
 
 
-def _compiled(function: Function, inline: bool) -> Function:
-    compiled: Any = nb.njit(forceinline=inline, fastmath=_FLAGS, **_OPTIONS)(function)
+def unreordered(function: Function) -> Function:
+    """As :func:`inlined`, with operations done exactly as written."""
+    return _compiled(function, inline=True, flags=set())
+
+
+def _compiled(function: Function, inline: bool, flags: Set[str] = _FLAGS) -> Function:
+    compiled: Any = nb.njit(forceinline=inline, fastmath=set(flags), **_OPTIONS)(function)
     _tie_cache_to_all_kernels(compiled)
     result: Function = compiled
     return result

@@ -1,7 +1,7 @@
 """Eight float64 numbers at a time in kernels: loaded, combined with + - * /, compared to a mask, and summed.
 
-Lanes are what vector registers hold, so that a kernel says itself what is done side by side. Compiled kernels see the
-type below; in the interpreter (``NUMBA_DISABLE_JIT=1``) lanes are arrays of eight numbers.
+Lanes are what vector registers hold, so that a kernel says itself what is done side by side. Whether operations may be
+reordered is up to the kernel they are used in, as for single numbers. Compiled kernels see the type below; in the interpreter (``NUMBA_DISABLE_JIT=1``) lanes are arrays of eight numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ LANES = 8
 PLACES = np.array(
     [sum(i << 8 * k for k, i in enumerate(i for i in range(8) if mask >> i & 1)) for mask in range(256)], dtype=np.uint64
 )
-_FLAGS = ("contract", "reassoc", "nsz")
 
 if nb.config.DISABLE_JIT:
 
@@ -47,9 +46,6 @@ if nb.config.DISABLE_JIT:
 
     def largest(lanes: Any) -> Any:
         return lanes.max()
-
-    def placed(lanes: Any, shift: Any, scale: Any) -> Any:
-        return ((lanes * scale + shift) - shift) / scale
 
     def sharing(word: Any, words: Any, index: Any, least: Any) -> int:
         counts = [int(w & word).bit_count() >= least for w in words[index : index + LANES]]
@@ -153,7 +149,7 @@ else:
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             function = _native(builder, "llvm.vector.reduce.fadd.v8f64", _double, _double, _vector)
-            return builder.call(function, [ir.Constant(_double, -0.0), arguments[0]], fastmath=_FLAGS)
+            return builder.call(function, [ir.Constant(_double, -0.0), arguments[0]])
 
         return types.float64(lanes_type), generate
 
@@ -166,17 +162,6 @@ else:
             return builder.call(function, [arguments[0]], fastmath=("nnan", "nsz"))
 
         return types.float64(lanes_type), generate
-
-    @intrinsic
-    def placed(typing_context: Any, lanes: Any, shift: Any, scale: Any) -> Any:
-        """The numbers nearest to the given ones whose place ``scale * y + shift`` is a float64, operations as written."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            y, at, unit = arguments
-            moved = builder.fsub(builder.fadd(builder.fmul(y, unit), at), at)
-            return builder.fdiv(moved, unit)
-
-        return lanes_type(lanes_type, lanes_type, lanes_type), generate
 
     @intrinsic
     def sharing(typing_context: Any, word: Any, words: Any, index: Any, least: Any) -> Any:
@@ -236,7 +221,7 @@ else:
         def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kinds = zip(arguments, signature.args, strict=True)
             operands = [a if kind == lanes_type else _splat(builder, a) for a, kind in kinds]
-            return getattr(builder, build)(*operands, flags=_FLAGS)
+            return getattr(builder, build)(*operands)
 
         for pair in pairs:
             lower_builtin(function, *pair)(lower)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import lowest_bit
+from affinelens.engine.vertex.bits import NONE, count_bits, lowest_bit
 from affinelens.engine.vertex.error_bounds import row_base, squared, squares, summed, value_bound
 from affinelens.engine.vertex.jit import inlined, kernel
-from affinelens.engine.vertex.lanes import LANES, above, load, splat, spread, store, store_bytes
+from affinelens.engine.vertex.lanes import LANES, PLACES, above, load, splat, spread, store, store_bytes, store_places
 from affinelens.engine.vertex.program import (
     BASED, BASE_COLUMNS, BASE_SLOPE, BREAKS, BREAK_COLUMNS, BREAK_OFFSET, BREAK_ROUNDING, CHOICES, CHOICE_OFFSET,
     FIRST_UNIT, FIXED_CONSTANT_ERROR, FIXED_ERROR, FOLLOWED, FOLLOWERS, GAP, GROUPED, GROUP_SIZE, JUMP, LANE_OFFSET,
@@ -105,32 +105,67 @@ def _add_columns(
     levels: Any, old: int, columns: Any, first_column: int, start: int, stride: int, breaks: Any, passed: int,
     width: int, d: int,
 ) -> None:  # fmt: skip
-    """The next level is the old one plus columns times rows, some lanes at a time so that sums stay in registers."""
+    """The next level is the old one plus columns times rows, in blocks whose sums stay in registers."""
     new = (d + 1) * width
-    for k in range(d + 1):
-        at, rows = old + k * width, start + k * stride
-        j = 0
-        while j + 4 * LANES <= width:
-            s0, s1 = load(levels, at + j), load(levels, at + j + LANES)
-            s2, s3 = load(levels, at + j + 2 * LANES), load(levels, at + j + 3 * LANES)
+    k = 0
+    while k + 3 <= d + 1:  # three rows by sixteen columns
+        r0, at0 = start + k * stride, old + k * width
+        for j in range(0, width - LANES, 2 * LANES):
+            at1, at2 = at0 + width, at0 + 2 * width
+            s00, s10, s20 = load(levels, at0 + j), load(levels, at1 + j), load(levels, at2 + j)
+            at0, at1, at2 = at0 + LANES, at1 + LANES, at2 + LANES
+            s01, s11, s21 = load(levels, at0 + j), load(levels, at1 + j), load(levels, at2 + j)
             for i in range(passed):
-                factor = levels[rows + breaks[i]]
-                column = first_column + breaks[i] * width + j
-                s0 = s0 + factor * load(columns, column)
-                s1 = s1 + factor * load(columns, column + LANES)
-                s2 = s2 + factor * load(columns, column + 2 * LANES)
-                s3 = s3 + factor * load(columns, column + 3 * LANES)
-            store(levels, new + at + j, s0)
-            store(levels, new + at + j + LANES, s1)
-            store(levels, new + at + j + 2 * LANES, s2)
-            store(levels, new + at + j + 3 * LANES, s3)
-            j += 4 * LANES
-        while j < width:
-            s0 = load(levels, at + j)
-            for i in range(passed):
-                s0 = s0 + levels[rows + breaks[i]] * load(columns, first_column + breaks[i] * width + j)
-            store(levels, new + at + j, s0)
-            j += LANES
+                b = np.int64(breaks[i])
+                column = first_column + b * width + j
+                c0, c1 = load(columns, column), load(columns, column + LANES)
+                f0, f1, f2 = levels[r0 + b], levels[r0 + stride + b], levels[r0 + 2 * stride + b]
+                s00, s01 = s00 + f0 * c0, s01 + f0 * c1
+                s10, s11 = s10 + f1 * c0, s11 + f1 * c1
+                s20, s21 = s20 + f2 * c0, s21 + f2 * c1
+            store(levels, new + at0 + j, s01)
+            store(levels, new + at1 + j, s11)
+            store(levels, new + at2 + j, s21)
+            at0, at1, at2 = at0 - LANES, at1 - LANES, at2 - LANES
+            store(levels, new + at0 + j, s00)
+            store(levels, new + at1 + j, s10)
+            store(levels, new + at2 + j, s20)
+        if width & LANES:
+            for m in range(k, k + 3):
+                _add_to_row(levels, old + m * width, new, columns, first_column, start + m * stride, breaks, passed, width, width - LANES)
+        k += 3
+    while k <= d:
+        _add_to_row(levels, old + k * width, new, columns, first_column, start + k * stride, breaks, passed, width, 0)
+        k += 1
+
+
+@inlined
+def _add_to_row(
+    levels: Any, at: int, new: int, columns: Any, first_column: int, row: int, breaks: Any, passed: int, width: int,
+    j: int,
+) -> None:  # fmt: skip
+    """As :func:`_add_columns`, for one row, from column j on."""
+    while j + 4 * LANES <= width:
+        s0, s1 = load(levels, at + j), load(levels, at + j + LANES)
+        s2, s3 = load(levels, at + j + 2 * LANES), load(levels, at + j + 3 * LANES)
+        for i in range(passed):
+            b = np.int64(breaks[i])
+            factor, column = levels[row + b], first_column + b * width + j
+            s0, s1 = s0 + factor * load(columns, column), s1 + factor * load(columns, column + LANES)
+            s2 = s2 + factor * load(columns, column + 2 * LANES)
+            s3 = s3 + factor * load(columns, column + 3 * LANES)
+        store(levels, new + at + j, s0)
+        store(levels, new + at + j + LANES, s1)
+        store(levels, new + at + j + 2 * LANES, s2)
+        store(levels, new + at + j + 3 * LANES, s3)
+        j += 4 * LANES
+    while j < width:
+        s0 = load(levels, at + j)
+        for i in range(passed):
+            b = np.int64(breaks[i])
+            s0 = s0 + levels[row + b] * load(columns, first_column + b * width + j)
+        store(levels, new + at + j, s0)
+        j += LANES
 
 
 @kernel
@@ -218,9 +253,10 @@ def open_stage(
     """Make the stage's functions on the cell of frame f, with n vertices, and decide those that clearly miss it.
 
     Returns how many hyperplanes are left as candidates, which are written to the stage's rows, and how many breaks are
-    known to be passed, which are listed.
+    known to be passed, which are listed. The candidates' signs at the vertices, as far as clear, are written to their
+    bits.
     """
-    d, lanes = program.dim, program.lanes
+    d = program.dim
     plain = program.stage[stage, PLAIN] > 0
     if not plain:
         _make_hyperplanes(program, functions, stack, f, stage)
@@ -236,6 +272,10 @@ def open_stage(
     levels, table, x = functions.levels, functions.hyperplane, arena.x
     rounding = program.accuracy[stage, TARGET_ROUNDING]
     carries = is_carried(program, stage)
+    words = stack.used.shape[1]
+    for v in range(first, first + n):
+        for w in range(words, arena.bits.shape[1]):
+            arena.bits[v, w] = NONE
     candidates, passed = 0, 0
     for j in range(0, width, LANES):
         b = lane_offset + j
@@ -274,15 +314,21 @@ def open_stage(
         over, under = over & own, under & own
         store_bytes(rows.sign, offset + j, spread(over) | spread(under) * np.uint64(255))
         left = own & ~(over | under)
+        if left:
+            for v in range(first, first + n):
+                value = constant
+                for k in range(d):
+                    value = value + x[v, k] * load(levels, start + k * width + j)
+                bound = value_bound(base, size, arena.off[v])
+                _write_signs(arena.bits, v, words, left, above(value, bound), above(bound * -1.0, value), candidates)
         while left:
             i = j + lowest_bit(np.uint64(left))
             left &= left - 1
             _write_row(program, functions, rows, stage, start, i, candidates)
             candidates += 1
-        while carries and over:
-            functions.passed[passed] = j + lowest_bit(np.uint64(over))
-            over &= over - 1
-            passed += 1
+        if carries:
+            store_places(functions.passed, passed, PLACES[over], j)
+            passed += count_bits(np.uint64(over))
     control[DECIDED] += n * count
     if program.stage[stage, FOLLOWED]:
         for i in range(program.hyperplane[offset, FOLLOWERS], program.hyperplane[offset + count, FOLLOWERS]):
@@ -292,6 +338,18 @@ def open_stage(
     if program.stage[stage, BASED]:
         _add_bases(program, functions, stack, f, stage)
     return candidates, passed
+
+
+@inlined
+def _write_signs(bits: Any, v: int, words: int, wanted: int, over: int, under: int, candidate: int) -> None:
+    """Write the signs of some of eight hyperplanes at a vertex to its bits, one after another."""
+    half = (bits.shape[1] - words) >> 1
+    while wanted:
+        i, bit = lowest_bit(np.uint64(wanted)), np.uint64(candidate & 63)
+        bits[v, words + (candidate >> 6)] |= np.uint64(over >> i & 1) << bit
+        bits[v, words + half + (candidate >> 6)] |= np.uint64(under >> i & 1) << bit
+        wanted &= wanted - 1
+        candidate += 1
 
 
 @kernel

@@ -118,7 +118,7 @@ class Functions(NamedTuple):
     hyperplane: Floats
     unit: Floats
     # scratch
-    passed: Indices
+    passed: NDArray[np.uint32]
     shares: Floats
 
 
@@ -309,7 +309,7 @@ def new_state(
             level=np.stack([starts, capacity]),
             hyperplane=aligned((6, breaks_in_lanes)),
             unit=aligned((2, int(last[UNIT_OFFSET]))),
-            passed=np.zeros(most + LANES, dtype=np.int64),
+            passed=np.zeros(most + LANES, dtype=np.uint32),
             shares=np.zeros(most + LANES),
         ),
         results=Results(

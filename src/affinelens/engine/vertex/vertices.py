@@ -8,7 +8,7 @@ import numpy as np
 
 from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
 from affinelens.engine.vertex.error_bounds import crossing_error, value_bound
-from affinelens.engine.vertex.jit import inlined, kernel
+from affinelens.engine.vertex.jit import inlined, kernel, unreordered
 from affinelens.engine.vertex.lanes import LANES, above, largest, load, splat, store, total
 from affinelens.engine.vertex.program import BREAK_OFFSET, LANE_OFFSET, PADDED_BREAKS, Program
 from affinelens.engine.vertex.state import (
@@ -55,6 +55,12 @@ def share_of_edge(p_value: float, q_value: float) -> tuple[float, float]:
     return 0.5, np.inf
 
 
+@unreordered
+def along(begin: Any, step: Any, share: float) -> Any:
+    """A point on an edge; where both ends have a 1 for the constant, so has it."""
+    return begin + step * share
+
+
 @inlined
 def copy_vertex(arena: Arena, v: int, to: int, lanes: int, d: int) -> None:
     """Copy everything about a vertex but its bits."""
@@ -85,7 +91,7 @@ def cross(
     for c in range(0, lanes, LANES):
         begin = load(x, p * lanes + c)
         step = load(x, q * lanes + c) - begin
-        store(x, to * lanes + c, begin + share * step)
+        store(x, to * lanes + c, along(begin, step, share))
         length = max(length, largest(abs(step)))
     base, size = row[place, lanes + BASE], row[place, lanes + SIZE]
     off = crossing_error(base, size, arena.off[p], arena.off[q], share, steepness, length)
@@ -291,7 +297,7 @@ def evaluate(
             bits[v, words + w] = over & wanted[f, w]
             bits[v, words + half + w] = under & wanted[f, w]
             if wanted[f, w] & ~(over | under) != NONE:
-                asked = _look_again(
+                asked = look_again(
                     program, control, arena, rows, slots, requests, wanted, f, w, stage, v, words, asked
                 )
                 if asked < 0:
@@ -302,7 +308,7 @@ def evaluate(
 
 
 @kernel
-def _look_again(
+def look_again(
     program: Program, control: Any, arena: Arena, rows: Rows, slots: Any, requests: Any, wanted: Any, f: int, w: int,
     stage: int, v: int, words: int, asked: int,
 ) -> int:  # fmt: skip
