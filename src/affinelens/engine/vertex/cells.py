@@ -57,10 +57,12 @@ def walk(
                 pop(control, stack, f)
                 continue
             status = _next_child(program, control, arena, stack, rows, functions, results, f)
-        elif phase == OPEN and frame[f, KIND] == SECTION:
-            status = next_section(program, control, arena, stack, rows, functions, requests, f)
-        elif phase == CONCLUDING:
-            status = conclude_section(program, control, arena, stack, rows, f)
+        elif frame[f, KIND] == SECTION:
+            status = FINISHED
+            if phase == OPEN:
+                status = next_section(program, control, arena, stack, rows, functions, requests, f)
+            if status == FINISHED and frame[f, PHASE] == CONCLUDING:
+                status = conclude_section(program, control, arena, stack, rows, f)
         elif phase == OPEN:
             unit = _choose(program, stack, rows, f)
             if unit >= 0:
@@ -490,5 +492,5 @@ def _settle(
     if passed > 0:
         add_breaks(program, functions, stack, f, stage, passed)
     if control[SECTIONS] and stage == program.stages - 1 and stage >= 0 and not program.stage[stage, GROUPED]:
-        count_frame(control, stack.frame, f, program.dim)
+        count_frame(control, stack, f, program.dim)
     return FINISHED

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
+from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.error_bounds import value_bound
 from affinelens.engine.vertex.edges import copy_level, cross_edges, list_edges, separate
 from affinelens.engine.vertex.frames import pop, push, take_slot
@@ -46,6 +46,10 @@ def next_section(
     if unit < 0 or unit >= frame[f, END]:
         pop(control, stack, f)
         return FINISHED
+    if _is_first(stack.cutting, f, unit):  # nothing cuts the section
+        control[EMITTED] += 1
+        frame[f, NEXT] = unit + 1
+        return FINISHED
     stage, n, start, g = frame[f, STAGE], frame[f, COUNT], frame[f, IDS], f + 1
     place = unit + program.domain_rows + program.stage[stage, BREAK_OFFSET]
     top, first = control[IDS_USED], control[ARENA_USED]
@@ -60,6 +64,12 @@ def next_section(
     crossings = list_edges(arena, start, n, top, n_below, n_above, words, d)
     if crossings < 0:
         return GROW_IDS
+    if n_level == 0 and live == 1:
+        parts = _parts_by_signs(arena, stack.cutting[f, 0] & _bits_before(unit, ZERO), top, crossings, words, half)
+        if parts > 0:
+            control[EMITTED] += parts
+            frame[f, NEXT] = unit + 1
+            return FINISHED
     fresh = first + crossings
     if fresh + n_level > len(arena.bits):
         return GROW_ARENA
@@ -95,6 +105,36 @@ def _bits_before(unit: int, w: int) -> np.uint64:
     if w < unit >> 6:
         return ~NONE
     return (ONE << np.uint64(unit & 63)) - ONE if w == unit >> 6 else NONE
+
+
+@merged
+def _parts_by_signs(arena: Arena, earlier: np.uint64, top: int, crossings: int, words: int, half: int) -> int:
+    """How many parts earlier hyperplanes cut a section into, if the signs at the ends of its edges tell; otherwise 0.
+
+    Where a hyperplane has the same sign at both ends of an edge, it has that sign where the edge is cut.
+    """
+    bits = arena.bits
+    above, below, known = NONE, NONE, ~NONE
+    for i in range(crossings):
+        p, q = arena.upper[arena.edge_upper[i]], arena.ids[top + arena.edge_lower[i]]
+        both_above = bits[p, words] & bits[q, words]
+        both_below = bits[p, words + half] & bits[q, words + half]
+        above |= both_above
+        below |= both_below
+        known &= both_above | both_below
+    cutting = earlier & above & below
+    if earlier & ~cutting & ~known != NONE or count_bits(cutting) > 1:
+        return 0
+    return 1 + count_bits(cutting)
+
+
+@merged
+def _is_first(cutting: Any, f: int, unit: int) -> bool:
+    """Whether a frame has no hyperplane before one."""
+    earlier = NONE
+    for w in range((unit >> 6) + 1):
+        earlier |= cutting[f, w] & _bits_before(unit, w)
+    return earlier == NONE
 
 
 @merged
@@ -166,7 +206,7 @@ def _count_crossings(
 
 @merged
 def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, f: int) -> int:
-    """All signs on a section are known: count it, and go into it if something cuts it."""
+    """All signs on a section are known: count it, and go into it if it is cut more than once."""
     frame, ids, bits = stack.frame, arena.ids, arena.bits
     unit, first, n = frame[f, UNIT], frame[f, FRESH], frame[f, FRESH_COUNT]
     g = f + 1
@@ -178,7 +218,7 @@ def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack,
     frame[f, PHASE] = OPEN
     frame[f, NEXT] = unit + 1
     words, half = stack.used.shape[1], stack.cutting.shape[1]
-    left = NONE
+    cuts = 0
     twin = False
     for w in range(frame[f, LIVE]):
         earlier = stack.cutting[f, w] & _bits_before(unit, w)
@@ -187,13 +227,13 @@ def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack,
             positive |= bits[v, words + w]
             negative |= bits[v, words + half + w]
         stack.cutting[g, w] = earlier & positive & negative
-        left |= stack.cutting[g, w]
+        cuts += count_bits(stack.cutting[g, w])
         if earlier & ~(positive | negative) != NONE:
             twin = True
     if twin:
         return FINISHED
-    control[EMITTED] += 1
-    if left == NONE or frame[f, DIMENSION] == 1:
+    control[EMITTED] += 2 if cuts == 1 else 1
+    if cuts <= 1:
         return FINISHED
     for w in range(stack.used.shape[1]):
         total = NONE
@@ -228,8 +268,15 @@ def _begin(control: Any, frame: Any, f: int, dimension: int) -> None:
 
 
 @merged
-def count_frame(control: Any, frame: Any, f: int, dimension: int) -> None:
-    """Turn a cell of the last stage, of which only the parts are to be counted, into a section of full dimension."""
+def count_frame(control: Any, stack: Stack, f: int, dimension: int) -> None:
+    """Count the parts of a cell of the last stage: at once if it is cut once at most, otherwise as a section."""
     control[EMITTED] += 1
-    frame[f, KIND] = SECTION
-    _begin(control, frame, f, dimension)
+    cuts = 0
+    for w in range(stack.frame[f, LIVE]):
+        cuts += count_bits(stack.cutting[f, w])
+    if cuts <= 1:
+        control[EMITTED] += cuts
+        pop(control, stack, f)
+        return
+    stack.frame[f, KIND] = SECTION
+    _begin(control, stack.frame, f, dimension)
