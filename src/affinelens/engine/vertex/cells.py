@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bit
+from affinelens.engine.vertex.bits import NONE, ONE, ZERO, lowest_bit
 from affinelens.engine.vertex.counting import conclude_section, count_frame, next_section
 from affinelens.engine.vertex.found import emit
 from affinelens.engine.vertex.edges import copy_level, cross_edges, list_edges, separate
 from affinelens.engine.vertex.frames import pop, push, take_slot
 from affinelens.engine.vertex.halves import ORDINARY_CUT, halve
-from affinelens.engine.vertex.jit import inlined, kernel, merged
+from affinelens.engine.vertex.jit import entry, inlined, kernel, merged
 from affinelens.engine.vertex.lanes import LANES
 from affinelens.engine.vertex.program import (
     BREAK_OFFSET, CHOICE, CHOICE_OFFSET, FOLLOWED, FOLLOWERS, GROUPED, GROUP_SIZE, PAIRS, UNITS, Compiled, Program,
@@ -28,8 +28,8 @@ from affinelens.engine.vertex.stages import (
 from affinelens.engine.vertex.state import (
     ABOVE, ANSWER, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, CONCLUDING, COUNT, DEPTH, DOMAIN,
     END, ENTERED, FINISHED, FRESH, FRESH_COUNT, FULL, GROUP, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_LEVELS,
-    GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, LIVE, NEXT, OLD_PLACE, OLD_SIDE, OPEN, ORDINARY, PAUSED, PHASE,
-    PLACE, REQUESTS, SECTION, SECTIONS, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX,
+    GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, LIVE, NEXT, OPEN, ORDINARY, PAUSED, PHASE,
+    REQUESTS, SECTION, SECTIONS, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX,
     WINNER, WORK, Arena, Functions, Results, Rows, Stack, State,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import copy_vertex, evaluate, look_again
@@ -38,7 +38,7 @@ from affinelens.engine.vertex.vertices import copy_vertex, evaluate, look_again
 _NONE_CUTS, _WON, _CHOSEN = -1, -2, -3
 
 
-@kernel
+@entry
 def walk(
     program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, functions: Functions, results: Results,
     requests: Any, budget: int,
@@ -112,7 +112,10 @@ def _apply_answers(control: Any, bits: Any, words: int, requests: Any) -> None:
 def _start(program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, requests: Any, f: int) -> int:
     """Find the signs of the domain's rows at the corners of the unit cube."""
     count, words = stack.frame[f, COUNT], stack.used.shape[1]
-    asked = evaluate(program, control, arena, rows, stack.slot, requests, stack.cutting, f, stack.cutting.shape[1], -1, 0, count, words)
+    stage, live = stack.frame[f, STAGE], stack.frame[f, LIVE]
+    asked = evaluate(
+        program, control, arena, rows, stack.slot, requests, stack.cutting, f, live, stage, ZERO, count, words
+    )
     if asked < 0:
         return GROW_REQUESTS
     control[REQUESTS] = asked
@@ -389,7 +392,8 @@ def _record_signs(
     """
     if stage < 0:
         return passed
-    first, offset = program.domain_rows + program.stage[stage, BREAK_OFFSET] + 64 * w, program.stage[stage, BREAK_OFFSET]
+    offset = program.stage[stage, BREAK_OFFSET]
+    first = program.domain_rows + offset + 64 * w
     followed = program.stage[stage, FOLLOWED] > 0
     while decided != NONE:
         i = np.uint64(lowest_bit(decided))

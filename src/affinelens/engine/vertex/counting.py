@@ -3,7 +3,7 @@
 The number of cells that hyperplanes H_1 .. H_m cut a polytope into is ``1 + sum_k cells(H_1 .. H_(k-1) on H_k)``: each
 hyperplane adds as many cells as the earlier ones cut it into. So a cell of the last stage is never made; what is made
 are its *sections* by hyperplanes, by two hyperplanes, and so on down to segments, on which crossings are counted. A
-frame of kind SECTION is such a section: its dimension is in its DIMENSION column, and its hyperplanes from NEXT to END are
+frame of kind SECTION is such a section: its dimension is in column DIMENSION, and its hyperplanes from NEXT to END are
 still to come. Hyperplanes that coincide on a section count once; so do crossings at the same point of a segment, and
 that two crossings differ must be proved.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bit
+from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
 from affinelens.engine.vertex.error_bounds import value_bound
 from affinelens.engine.vertex.edges import copy_level, cross_edges, list_edges, separate
 from affinelens.engine.vertex.frames import pop, push, take_slot
@@ -23,8 +23,8 @@ from affinelens.engine.vertex.lanes import LANES, above, chosen, largest, load, 
 from affinelens.engine.vertex.program import BREAK_OFFSET, Program
 from affinelens.engine.vertex.state import (
     ARENA_USED, BLOCK_BASE, BLOCK_SIZE, CONCLUDING, COUNT, DECIDED, DIMENSION, EMITTED, END, FINISHED, FRESH,
-    FRESH_COUNT, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, LIVE, NEXT, OPEN, PHASE,
-    REQUESTS, SECTION, SPLIT, STAGE, UNDECIDED, UNIT, WORK, Arena, Functions, Rows, Stack,
+    FRESH_COUNT, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, LIVE, NEXT, OPEN,
+    PHASE, REQUESTS, SECTION, SPLIT, STAGE, UNDECIDED, UNIT, WORK, Arena, Functions, Rows, Stack,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import block_of, evaluate
 
@@ -64,12 +64,6 @@ def next_section(
     crossings = list_edges(arena, start, n, top, n_below, n_above, words, d)
     if crossings < 0:
         return GROW_IDS
-    if n_level == 0 and live == 1:
-        parts = _parts_by_signs(arena, stack.cutting[f, 0] & _bits_before(unit, ZERO), top, crossings, words, half)
-        if parts > 0:
-            control[EMITTED] += parts
-            frame[f, NEXT] = unit + 1
-            return FINISHED
     fresh = first + crossings
     if fresh + n_level > len(arena.bits):
         return GROW_ARENA
@@ -105,27 +99,6 @@ def _bits_before(unit: int, w: int) -> np.uint64:
     if w < unit >> 6:
         return ~NONE
     return (ONE << np.uint64(unit & 63)) - ONE if w == unit >> 6 else NONE
-
-
-@merged
-def _parts_by_signs(arena: Arena, earlier: np.uint64, top: int, crossings: int, words: int, half: int) -> int:
-    """How many parts earlier hyperplanes cut a section into, if the signs at the ends of its edges tell; otherwise 0.
-
-    Where a hyperplane has the same sign at both ends of an edge, it has that sign where the edge is cut.
-    """
-    bits = arena.bits
-    above, below, known = NONE, NONE, ~NONE
-    for i in range(crossings):
-        p, q = arena.upper[arena.edge_upper[i]], arena.ids[top + arena.edge_lower[i]]
-        both_above = bits[p, words] & bits[q, words]
-        both_below = bits[p, words + half] & bits[q, words + half]
-        above |= both_above
-        below |= both_below
-        known &= both_above | both_below
-    cutting = earlier & above & below
-    if earlier & ~cutting & ~known != NONE or count_bits(cutting) > 1:
-        return 0
-    return 1 + count_bits(cutting)
 
 
 @merged

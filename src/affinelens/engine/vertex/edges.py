@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import NONE, ONE, count_bits
+from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits
 from affinelens.engine.vertex.jit import inlined, kernel
 from affinelens.engine.vertex.lanes import LANES, PLACES, load, sharing, store_places
 from affinelens.engine.vertex.state import Arena, Rows
@@ -41,7 +41,7 @@ def list_edges(arena: Arena, start: int, n: int, top: int, n_below: int, n_above
 
     Returns how many there are, or -1 if there is no room.
     """
-    bits, upper, count, room = arena.bits, arena.upper, 0, len(arena.edge_upper) - LANES
+    bits, upper, count, room = arena.bits, arena.upper, ZERO, len(arena.edge_upper) - LANES
     is_simple = words == 1
     for i in range(n_above):
         p_bits = bits[upper[i], 0]

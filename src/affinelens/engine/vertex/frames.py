@@ -7,8 +7,8 @@ from typing import Any
 from affinelens.engine.vertex.bits import NONE, lowest_bit
 from affinelens.engine.vertex.jit import inlined
 from affinelens.engine.vertex.state import (
-    ARENA_TOP, ARENA_USED, DEPTH, END, IDS_TOP, IDS_USED, KIND, LIVE, NEXT, OLD_PLACE, OLD_SIDE, PHASE, PLACE, SIDE, SLOT,
-    STAGE, Stack,
+    ARENA_TOP, ARENA_USED, DEPTH, END, IDS_TOP, IDS_USED, KIND, LIVE, NEXT, OLD_PLACE, OLD_SIDE, PHASE, PLACE, SIDE,
+    SLOT, STAGE, Stack,
 )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ ORDINARY_CUT = -1
 def halve(
     program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, results: Results, f: int, unit: int
 ) -> int:
-    """Write down both halves of frame f's cell and leave it, if that is all there is to do; otherwise change nothing."""
+    """Write down both halves of frame f's cell and leave it, if that is all there is to do; else change nothing."""
     frame, ids, x, bits = stack.frame, arena.ids, arena.x, arena.bits
     stage = frame[f, STAGE]
     is_last = stage == program.stages - 1 and frame[f, LIVE] == 1 and count_bits(stack.cutting[f, 0]) == 1

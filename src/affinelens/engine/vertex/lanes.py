@@ -1,7 +1,8 @@
 """Eight float64 numbers at a time in kernels: loaded, combined with + - * /, compared to a mask, and summed.
 
 Lanes are what vector registers hold, so that a kernel says itself what is done side by side. Whether operations may be
-reordered is up to the kernel they are used in, as for single numbers. Compiled kernels see the type below; in the interpreter (``NUMBA_DISABLE_JIT=1``) lanes are arrays of eight numbers.
+reordered is up to the kernel they are used in, as for single numbers. Compiled kernels see the type below; in the
+interpreter (``NUMBA_DISABLE_JIT=1``) lanes are arrays of eight numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from numba.extending import intrinsic, lower_builtin, register_model
 LANES = 8
 # For each mask of eight bits, the places of its bits one after another, a byte each.
 PLACES = np.array(
-    [sum(i << 8 * k for k, i in enumerate(i for i in range(8) if mask >> i & 1)) for mask in range(256)], dtype=np.uint64
+    [sum(i << 8 * k for k, i in enumerate(i for i in range(8) if mask >> i & 1)) for mask in range(256)],
+    dtype=np.uint64,
 )
 
 if nb.config.DISABLE_JIT:

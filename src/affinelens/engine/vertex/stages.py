@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import NONE, count_bits, lowest_bit
+from affinelens.engine.vertex.bits import NONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.error_bounds import row_base, squared, squares, summed, value_bound
 from affinelens.engine.vertex.jit import inlined, kernel
 from affinelens.engine.vertex.lanes import LANES, PLACES, above, load, splat, spread, store, store_bytes, store_places
@@ -132,10 +132,12 @@ def _add_columns(
             store(levels, new + at2 + j, s20)
         if width & LANES:
             for m in range(k, k + 3):
-                _add_to_row(levels, old + m * width, new, columns, first_column, start + m * stride, breaks, passed, width, width - LANES)
+                row, rest = start + m * stride, width - LANES
+                _add_to_row(levels, old + m * width, new, columns, first_column, row, breaks, passed, width, rest)
         k += 3
     while k <= d:
-        _add_to_row(levels, old + k * width, new, columns, first_column, start + k * stride, breaks, passed, width, 0)
+        row = start + k * stride
+        _add_to_row(levels, old + k * width, new, columns, first_column, row, breaks, passed, width, ZERO)
         k += 1
 
 
@@ -276,7 +278,7 @@ def open_stage(
     for v in range(first, first + n):
         for w in range(words, arena.bits.shape[1]):
             arena.bits[v, w] = NONE
-    candidates, passed = 0, 0
+    candidates, passed = ZERO, ZERO
     for j in range(0, width, LANES):
         b = lane_offset + j
         if plain:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
+from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.error_bounds import crossing_error, value_bound
 from affinelens.engine.vertex.jit import inlined, kernel, unreordered
 from affinelens.engine.vertex.lanes import LANES, above, largest, load, splat, store, total
@@ -79,7 +79,7 @@ def cross(
     control: Any, arena: Arena, rows: Rows, slots: Any, first: Any, place: int, p: int, q: int, to: int, slot: int,
     words: int, lanes: int, d: int,
 ) -> None:  # fmt: skip
-    """Make the vertex where a hyperplane, of which the first lanes are given, meets the edge from p above to q below it."""
+    """Make the vertex where a hyperplane meets the edge from p above it to q below it; its first lanes are given."""
     x, bits, row = arena.x, arena.bits, rows.row
     for w in range(words):
         bits[to, w] = bits[p, w] & bits[q, w]
@@ -138,7 +138,7 @@ def _cross_integers(arena: Arena, row_whole: Any, place: int, p: int, q: int, to
         at_q += a * h[q, k]
     if not size_p * largest_q + size_q * largest_p < _INTEGER_LIMIT:
         return
-    divisor = 0
+    divisor = ZERO
     for k in range(d + 1):
         h[to, k] = at_p * h[q, k] - at_q * h[p, k]
         divisor = _gcd(divisor, h[to, k])
@@ -268,7 +268,9 @@ def evaluate(
     program: Program, control: Any, arena: Arena, rows: Rows, slots: Any, requests: Any, wanted: Any, f: int,
     live: int, stage: int, first: int, count: int, words: int,
 ) -> int:  # fmt: skip
-    """Find the signs of the hyperplanes in the first words of ``wanted[f]`` at new vertices. What stays open is added to the requests.
+    """Find the signs of the hyperplanes in the first words of ``wanted[f]`` at new vertices.
+
+    What stays open is added to the requests.
 
     Returns how many requests there are, or -1 if there is no room for them.
     """
@@ -276,7 +278,7 @@ def evaluate(
     x, bits, block = arena.x, arena.bits, rows.block
     start, width = block_of(program, stage)
     half = wanted.shape[1]
-    asked = 0
+    asked = ZERO
     for v in range(first, first + count):
         off = arena.off[v]
         for w in range(live):
@@ -297,9 +299,7 @@ def evaluate(
             bits[v, words + w] = over & wanted[f, w]
             bits[v, words + half + w] = under & wanted[f, w]
             if wanted[f, w] & ~(over | under) != NONE:
-                asked = look_again(
-                    program, control, arena, rows, slots, requests, wanted, f, w, stage, v, words, asked
-                )
+                asked = look_again(program, control, arena, rows, slots, requests, wanted, f, w, stage, v, words, asked)
                 if asked < 0:
                     return -1
     for w in range(live):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.engine.vertex.bits import NONE, ONE, count_bits, lowest_bit
-from affinelens.engine.vertex.jit import inlined, kernel
+from affinelens.engine.vertex.jit import entry, inlined, kernel
 from affinelens.engine.vertex.state import Floats, Indices, Words
 
 
@@ -68,7 +68,7 @@ def cell_volumes(vertices: Floats, ends: Indices, tight: Words, dim: int) -> Flo
     return volumes
 
 
-@kernel
+@entry
 def _measure(vertices: Any, ends: Any, tight: Any, dim: int, scratch: _Scratch, volumes: Any) -> None:
     factorial = 1.0
     for k in range(2, dim + 1):
