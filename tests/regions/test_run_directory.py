@@ -475,7 +475,7 @@ FORGED: dict[str, Callable[[pa.Table], pa.Table]] = {
     "facets missing": lists("facets", lambda rows: [None, *rows[1:]]),
     "signs that are no signs": lists("facet_signs", lambda rows: [[7] * len(row) for row in rows]),
     "signs too few": lists("facet_signs", lambda rows: [row[1:] for row in rows]),
-    "pattern too large": lists("pattern", lambda rows: [[200] * len(row) for row in rows]),
+    "pattern too large": lists("pattern", lambda rows: [b"\xc8" * len(row) for row in rows]),
     "pattern missing": lists("pattern", lambda rows: [None, *rows[1:]]),
     "pattern as text": column_set("pattern", lambda table: pa.array(["x"] * len(table))),
     "pattern as float": column_set(

@@ -94,7 +94,7 @@ class RunWriter:
         from affinelens.regions.table import columns_to_table
 
         file = self._folder / f"regions-{next(self._numbers):05d}.parquet"
-        table = columns_to_table(columns, self._domain.frame)
+        table = columns_to_table(columns, self._domain.frame, packed=True)
         pq.write_table(table, file, compression="zstd", use_dictionary=False, write_statistics=False)
         return {"file": file.name, "regions": len(columns), "sha256": _sha256(file)}
 

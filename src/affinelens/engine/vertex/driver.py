@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -40,6 +41,8 @@ _SLICE = 2_000_000
 _CHUNK_BYTES = 16 * 2**20
 _MOST_CHUNK_ROWS = 1 << 16
 _REPORT_EVERY = 0.1
+# How many chunks may wait for the sink.
+_CHUNKS_AHEAD = 3
 
 
 @dataclass(eq=False)
@@ -103,6 +106,8 @@ class Walk:
         self._idle = 0
         self._stop = False
         self._error: BaseException | None = None
+        self._writer = ThreadPoolExecutor(1)
+        self._handed_on: list[Future[Any]] = []
         self._reserved = 0
         self._found = 0
         self._counts = np.zeros(max(len(network.stages), 1), dtype=np.int64)
@@ -130,9 +135,12 @@ class Walk:
                 self._lock.notify_all()
             for thread in threads:
                 thread.join()
-        if self._error is not None:
-            raise self._error
-        return self._outcome(status)
+        try:
+            if self._error is not None:
+                raise self._error
+            return self._outcome(status)
+        finally:
+            self._writer.shutdown(cancel_futures=True)
 
     def _watch(self) -> Status:
         """Wait for the workers, look at the clock and report."""
@@ -277,15 +285,41 @@ class Walk:
             if self._vertices
             else None,
         )
-        part.chunks.append(columns if self._sink is None else self._sink(columns))
+        part.chunks.append(columns if self._sink is None else self._pass_on(columns))
         part.exact_points = {}
         part.emitted = 0
         control[[EMITTED, FACETS_EMITTED, VERTICES_EMITTED]] = 0
+
+    def _pass_on(self, columns: Columns) -> Future[Any]:
+        """Hand columns to the sink, beside the walk; but wait if it is far behind, so that memory stays bounded."""
+        with self._lock:
+            late = self._handed_on[-_CHUNKS_AHEAD] if len(self._handed_on) >= _CHUNKS_AHEAD else None
+        if late is not None:
+            late.result()
+        future = self._writer.submit(self._write, columns)
+        with self._lock:
+            self._handed_on.append(future)
+        return future
+
+    def _write(self, columns: Columns) -> Any:
+        """Call the sink, until it fails once."""
+        if self._sink is None or self._error is not None:
+            return None
+        try:
+            return self._sink(columns)
+        except BaseException as error:
+            with self._lock:
+                self._error = error
+                self._stop = True
+                self._lock.notify_all()
+            raise
 
     def _outcome(self, status: Status) -> Outcome:
         for part in self._parts:
             self._flush(part)
         chunks = [chunk for part in self._parts for chunk in part.chunks]
+        if self._sink is not None:
+            chunks = [chunk.result() for chunk in chunks]
         decided, by_integers, by_rationals = (int(n) for n in self._decided)
         certificate = Certificate(
             decided, decided - by_integers - by_rationals, 0, by_integers + by_rationals, 0, status is Status.COMPLETE

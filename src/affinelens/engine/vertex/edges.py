@@ -21,7 +21,7 @@ def separate(arena: Arena, start: int, n: int, top: int, words: int, half: int, 
     """
     bits, ids, upper, level, lower_bits = arena.bits, arena.ids, arena.upper, arena.level, arena.lower_bits
     over, under, shift = words + (unit >> 6), words + half + (unit >> 6), np.uint64(unit & 63)
-    n_below, n_above, n_level = 0, 0, 0
+    n_below, n_above, n_level = ZERO, ZERO, ZERO
     for i in range(n):
         v = ids[start + i]
         is_above, is_below = np.int64(bits[v, over] >> shift & ONE), np.int64(bits[v, under] >> shift & ONE)

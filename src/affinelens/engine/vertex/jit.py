@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-import llvmlite.binding as llvm
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numba as nb
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
@@ -60,7 +60,8 @@ def merged(function: Function) -> Function:
 
 def unreordered(function: Function) -> Function:
     """As :func:`inlined`, with operations done exactly as written."""
-    compiled: Any = nb.njit(forceinline=True, **_INNER)(function)
+    # said outright, because what is not said is taken from the caller
+    compiled: Any = nb.njit(forceinline=True, fastmath=set(), **_INNER)(function)
     return compiled
 
 

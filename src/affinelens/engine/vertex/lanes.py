@@ -12,7 +12,7 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.core.datamodel import models
 from numba.core.typing import signature as typing_signature
@@ -75,14 +75,14 @@ else:
     lanes_type = LanesType()
 
     @register_model(LanesType)
-    class _LanesModel(models.PrimitiveModel):
+    class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, kind: Any) -> None:
             super().__init__(manager, kind, _vector)
 
-    def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any, pointee: Any) -> Any:
-        """Where an element of a C-contiguous array is, as a pointer to something larger."""
-        data = context.make_array(kind)(context, builder, array).data
-        return builder.bitcast(builder.gep(data, [index]), pointee.as_pointer())
+    def _place(context: Any, builder: Any, kind: Any, arguments: Any, pointee: Any) -> Any:
+        """Where an element of a C-contiguous array is, given both, as a pointer to something larger."""
+        data = context.make_array(kind)(context, builder, arguments[0]).data
+        return builder.bitcast(builder.gep(data, [arguments[1]]), pointee.as_pointer())
 
     def _native(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
         return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
@@ -103,7 +103,7 @@ else:
         """Eight numbers from a place in a contiguous array, counted flat."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.load(_place(context, builder, array, *arguments, _vector), align=8)
+            return builder.load(_place(context, builder, array, arguments, _vector), align=8)
 
         return lanes_type(array, types.intp), generate
 
@@ -112,7 +112,7 @@ else:
         """Write eight numbers to a place in a contiguous array, counted flat."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            builder.store(arguments[2], _place(context, builder, array, *arguments[:2], _vector), align=8)
+            builder.store(arguments[2], _place(context, builder, array, arguments, _vector), align=8)
             return context.get_dummy_value()
 
         return types.void(array, types.intp, lanes_type), generate
@@ -171,7 +171,7 @@ else:
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = ir.VectorType(_word, LANES)
-            found = builder.load(_place(context, builder, words, *arguments[1:3], kind), align=8)
+            found = builder.load(_place(context, builder, words, arguments[1:], kind), align=8)
             count = _native(builder, "llvm.ctpop.v8i64", kind, kind)
             counts = builder.call(count, [builder.and_(found, _repeated(builder, kind, arguments[0]))])
             return _mask(builder, builder.icmp_signed(">=", counts, _repeated(builder, kind, arguments[3])))
@@ -186,7 +186,7 @@ else:
             kind = ir.VectorType(ir.IntType(32), LANES)
             offsets = builder.zext(builder.bitcast(arguments[2], ir.VectorType(ir.IntType(8), LANES)), kind)
             first = _repeated(builder, kind, builder.trunc(arguments[3], ir.IntType(32)))
-            place = _place(context, builder, array, *arguments[:2], kind)
+            place = _place(context, builder, array, arguments, kind)
             builder.store(builder.add(offsets, first), place, align=4)
             return context.get_dummy_value()
 
@@ -207,7 +207,7 @@ else:
         """Write eight bytes to a place in an array of bytes."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            builder.store(arguments[2], _place(context, builder, array, *arguments[:2], _word), align=1)
+            builder.store(arguments[2], _place(context, builder, array, arguments, _word), align=1)
             return context.get_dummy_value()
 
         return types.void(array, types.intp, types.uint64), generate
