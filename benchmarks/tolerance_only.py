@@ -20,22 +20,25 @@ def exchange_bounds() -> None:
 
     module = ModuleType("affinelens.engine.vertex.error_bounds")
     source = f"""
+from affinelens.engine.vertex.lanes import splat
 def row_base(error, constant_error, size, constant, dim):
-    return {_TOLERANCE}
+    return splat({_TOLERANCE})
 def value_bound(base, size, off):
-    return {_TOLERANCE}
-def crossing_error(base, size, off, steepness, length):
+    return base
+def crossing_error(base, size, p_off, q_off, share, steepness, length):
     return 0.0
 def squared(amplitude, error, rounding, size, gap):
     return 0.0
+def squares(amplitude, error, rounding, size, gap):
+    return splat(0.0)
 def summed(fixed, norm, root):
-    return 0.0
+    return fixed
 """
     path = os.path.join(tempfile.gettempdir(), f"affinelens-tolerance-{os.getpid()}.py")
     with open(path, "w", encoding="utf-8") as file:
         file.write(source)
     exec(compile(source, path, "exec"), module.__dict__)
-    for name in ("row_base", "value_bound", "crossing_error", "squared", "summed"):
+    for name in ("row_base", "value_bound", "crossing_error", "squared", "squares", "summed"):
         setattr(module, name, inlined(module.__dict__[name]))
     sys.modules[module.__name__] = module
 
@@ -50,9 +53,8 @@ def main() -> None:
     results = []
     for sizes in sizes_list:
         model, domain = kaiming_uniform(sizes, 0), al.Box(-1, 1, dim=sizes[0])
-        regions, walking = enumerating(model, domain)
-        _, alone = counting(model, domain)
-        results.append([regions, walking, alone])
+        walking, alone = enumerating(model, domain), counting(model, domain)
+        results.append([walking.regions, walking.seconds, alone.seconds])
     print(json.dumps(results))
 
 

@@ -36,8 +36,10 @@ from affinelens.engine.vertex.state import (
 from affinelens.network import Network
 
 Floats = NDArray[np.float64]
-# Work between two looks at limits and at idle workers: about 20 ms.
-_SLICE = 2_000_000
+# Work between two looks at limits and at idle workers: up to about 20 ms, and less at first, so that work is soon
+# shared.
+_SLICE = 4_000_000
+_FIRST_SLICE = 100_000
 _CHUNK_BYTES = 16 * 2**20
 _MOST_CHUNK_ROWS = 1 << 16
 _REPORT_EVERY = 0.1
@@ -54,6 +56,7 @@ class _Part:
     chunks: list[Any] = field(default_factory=list)
     exact_points: dict[int, tuple[Fraction, ...]] = field(default_factory=dict)
     emitted: int = 0
+    slice: int = _FIRST_SLICE
 
     def taken_from_the_end(self) -> State | None:
         """Take away what this part would come to last, or None if it has one thing left to do."""
@@ -189,7 +192,9 @@ class Walk:
         while not self._stop:
             room = self._reserve(part)
             state = part.state
-            status = advance(self._compiled, state, _SLICE)
+            budget = min(part.slice, _SLICE)
+            part.slice = 2 * budget
+            status = advance(self._compiled, state, budget)
             self._note(part, room)
             if not self._keep and self._limits.max_regions is not None and self._found > self._limits.max_regions:
                 self._found = self._limits.max_regions
