@@ -33,7 +33,9 @@ def check(
     assert patterns(rs) == expected[-1]
     assert rs.layer_counts == tuple(len(stage) for stage in expected)
     assert al.count(network, domain, engine="count", workers=1) == len(rs)
-    for region in rs:
+    bare = al.enumerate(network, domain, engine="vertex", workers=1, facets=False)
+    assert np.array_equal(bare.patterns, rs.patterns)
+    for region in [*rs, *bare]:
         assert evaluate(layers, region.exact_point)[1] == region.pattern.tolist()
     return rs
 
@@ -320,3 +322,68 @@ def test_errors_whose_squares_underflow(exponent: int, seed: int) -> None:
     scale = 2.0**exponent
     first = ((scale * slopes)[:, None].tolist(), (scale * constants).tolist())
     check_box(relu_layers(first, ([(weights / scale).tolist()], [0.0])), [-1.0], [1.0])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_polytope_whose_rows_are_subnormal(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    normals, offsets = rng.integers(-9, 10, size=(7, 2)).astype(float), rng.integers(1, 12, size=7).astype(float)
+    model = [(rng.normal(size=(4, 2)), rng.normal(size=4) * 0.3), (np.ones((1, 4)), np.zeros(1))]
+    found = [
+        patterns(al.enumerate(model, al.Polytope(normals * scale, offsets * scale), engine="vertex", workers=1))
+        for scale in (1.0, 2.0**-1074)
+    ]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("exponent", [-530, -400])
+@pytest.mark.parametrize("seed", range(10))
+def test_nearly_parallel_lines_through_tiny_numbers(exponent: int, seed: int) -> None:
+    """A line passes at 2^-37 from where two nearly parallel ones meet, which come through units near 2^exponent."""
+    rng = np.random.default_rng(seed)
+    scale = 2.0**exponent
+    first = rng.normal(size=2)
+    lines = np.array([first, first + 2.0**-18 * rng.normal(size=2)])
+    constants = -(lines @ (rng.uniform(-0.4, 0.4, size=2) + 3))
+    (a, b), (c, d) = ([Fraction(x) for x in line] for line in lines.tolist())
+    r, s = (-Fraction(x) for x in constants.tolist())
+    meeting = (r * d - s * b) / (a * d - c * b) - 3
+    third = float(meeting) + (1 if seed % 2 else -1) * 2.0**-37
+    builder = GraphBuilder((2,))
+    x = builder.input()
+    tiny = builder.add_constant(builder.matmul_right(x, scale * np.eye(2)), np.full(2, 3.0 * scale))
+    tiny = builder.activate(tiny, activation([([0.0], [0.0, 1.0], [0.0, 0.0])] * 2), "tiny")
+    of_tiny = builder.matmul_right(tiny, np.hstack([lines.T / scale, np.zeros((2, 1))]))
+    of_input = builder.matmul_right(x, np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]))
+    total = builder.add_constant(builder.add(of_tiny, of_input), np.append(constants, -third))
+    network = builder.finish(builder.activate(total, activation([([0.0], [0.0, 1.0], [0.0, 0.0])] * 3), "lines"))
+    vertex, reference = (
+        patterns(al.enumerate(network, al.Box(-1, 1, dim=2), engine=engine, workers=1))
+        for engine in ("vertex", "linear_program")
+    )
+    assert vertex == reference
+
+
+def test_a_column_that_underflows() -> None:
+    """A slope of 2^-540 times a weight of 2^-540 is below all float64, and still decides a sign."""
+    slope = 2.0**-540
+    leaky = ([0.0], [slope, 1.0], [0.0, 0.0])
+    layers = [
+        Layer([[2.0**100], [0.0]], [-(2.0**101), 1.0], pieces=[leaky, leaky]),
+        Layer([[slope, 0.0]], [2.0**-985]),
+    ]
+    check_box(layers, [-1.0], [1.0])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_values_that_nearly_overflow(seed: int) -> None:
+    """Units may be multiplied by any power of two; the values of some of these reach 2^1024."""
+    rng = np.random.default_rng(seed)
+    weight, bias = rng.normal(size=(6, 2)), rng.normal(size=6) * 0.2
+    largest = 1024 - np.ceil(np.log2((np.abs(weight).sum(axis=1) + np.abs(bias)) * 1.0000001))
+    exponent = np.where(rng.integers(0, 2, size=6) > 0, largest, 0).astype(int)
+    last = (np.ones((1, 6)), np.zeros(1))
+    huge = [(np.ldexp(weight, exponent[:, None]), np.ldexp(bias, exponent)), last]
+    domain = al.Box(-0.99, 0.99, dim=2)
+    counts = {al.count(huge, domain, engine=engine, workers=1) for engine in ("vertex", "count")}
+    assert counts == {al.count([(weight, bias), last], domain, engine="vertex", workers=1)}

@@ -1,6 +1,6 @@
 """Having the kernels compiled before a walk begins, and saying so when that takes a while.
 
-The first use after an installation compiles them, which takes most of a minute; later ones read them from a cache.
+The first use after an installation compiles them, which takes about half a minute; later ones read them from a cache.
 """
 
 from __future__ import annotations
