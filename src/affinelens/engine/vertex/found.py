@@ -34,20 +34,17 @@ def emit(
         return FULL
     if control[VERTEX_COLUMN] and control[VERTICES_EMITTED] + n > len(results.vertices):
         return FULL
-    control[EMITTED] += 1
     control[WORK] += 4
     if control[FACET_COLUMN]:
         _write_facets(program, control, arena, stack, rows, results, start, n, g)
     if control[VERTEX_COLUMN]:
         _write_vertices(control, arena, results, start, n, d)
-    results.ends[index, 0] = control[FACETS_EMITTED]
-    results.ends[index, 1] = control[VERTICES_EMITTED]
     for c in range(0, program.lanes, LANES):
         mean = splat(0.0)
         for i in range(n):
             mean = mean + load(arena.x, arena.ids[start + i] * program.lanes + c)
         store(arena.point, c, placed(mean / float(n), load(program.shift, c), load(program.scale, c)))
-    write_region(program, rows, results, arena.point, index)
+    write_region(program, control, rows, results, arena.point)
     inside = True
     for w in range(stack.used.shape[1]):
         inside &= is_inside(stack, rows, arena.point, w, stack.used[g, w], program.lanes)
@@ -65,8 +62,12 @@ def placed(y: Any, shift: Any, scale: Any) -> Any:
 
 
 @inlined
-def write_region(program: Program, rows: Rows, results: Results, point: Any, index: int) -> None:
-    """Write down the current pattern, and a point."""
+def write_region(program: Program, control: Any, rows: Rows, results: Results, point: Any) -> None:
+    """Write down the current pattern and a point; facets and vertices, if asked for, are there already."""
+    index = control[EMITTED]
+    control[EMITTED] += 1
+    results.ends[index, 0] = control[FACETS_EMITTED]
+    results.ends[index, 1] = control[VERTICES_EMITTED]
     for k in range(program.dim):
         results.points[index, k] = point[k]
     patterns = results.patterns
@@ -113,25 +114,45 @@ def _write_facets(
     A hyperplane touches the region in a facet unless its vertices all lie on another one that has more of them. Of
     hyperplanes that touch it in the same facet the first is named.
     """
-    facets = results.facets
-    begin = control[FACETS_EMITTED]
-    end = begin
-    for w in range(stack.used.shape[1]):
-        slots = stack.used[g, w]
+    words = stack.used.shape[1]
+    is_simple = True
+    for i in range(n):
+        count = 0
+        for w in range(words):
+            count += count_bits(arena.bits[arena.ids[start + i], w])
+        is_simple &= count == program.dim
+    for w in range(words):
+        facets = stack.used[g, w]
+        slots = NONE if is_simple else facets
         while slots != NONE:
-            slot = 64 * w + lowest_bit(slots)
+            bit = slots & (~slots + ONE)
             slots &= slots - ONE
-            number = _hyperplane_number(program, stack, rows, slot)
-            if not _is_facet(program, arena, stack, rows, start, n, slot, number):
-                continue
-            i = end
-            while i > begin and facets[i - 1, 0] > number:
-                facets[i, 0] = facets[i - 1, 0]
-                facets[i, 1] = facets[i - 1, 1]
-                i -= 1
-            facets[i, 0] = number
-            facets[i, 1] = stack.slot[slot, SIDE]
-            end += 1
+            if not _is_facet(program, arena, stack, rows, start, n, 64 * w + lowest_bit(bit)):
+                facets &= ~bit
+        write_facets(program, control, stack, rows, results, w, facets)
+
+
+@kernel
+def write_facets(
+    program: Program, control: Any, stack: Stack, rows: Rows, results: Results, w: int, slots: np.uint64
+) -> None:
+    """Add hyperplanes to the facets of the region that is being written, in the order of their numbers."""
+    facets = results.facets
+    index = control[EMITTED]
+    begin = results.ends[index - 1, 0] if index > 0 else 0
+    end = control[FACETS_EMITTED]
+    while slots != NONE:
+        slot = 64 * w + lowest_bit(slots)
+        slots &= slots - ONE
+        number = _hyperplane_number(program, stack, rows, slot)
+        i = end
+        while i > begin and facets[i - 1, 0] > number:
+            facets[i, 0] = facets[i - 1, 0]
+            facets[i, 1] = facets[i - 1, 1]
+            i -= 1
+        facets[i, 0] = number
+        facets[i, 1] = stack.slot[slot, SIDE]
+        end += 1
     control[FACETS_EMITTED] = end
 
 
@@ -144,9 +165,7 @@ def _hyperplane_number(program: Program, stack: Stack, rows: Rows, slot: int) ->
 
 
 @kernel
-def _is_facet(
-    program: Program, arena: Arena, stack: Stack, rows: Rows, start: int, n: int, slot: int, number: int
-) -> bool:
+def _is_facet(program: Program, arena: Arena, stack: Stack, rows: Rows, start: int, n: int, slot: int) -> bool:
     bits, ids, words = arena.bits, arena.ids, stack.used.shape[1]
     word, bit = slot >> 6, ONE << np.uint64(slot & 63)
     simple = True
@@ -160,6 +179,7 @@ def _is_facet(
                 simple = False
     if simple:  # its vertices lie on no hyperplane but their own facets
         return True
+    number = _hyperplane_number(program, stack, rows, slot)
     for w in range(words):
         common = ~NONE
         for i in range(n):

@@ -1,7 +1,7 @@
 """The last cut of a cell: when one hyperplane of the last stage is left, both halves are regions.
 
-About every second cut is of this kind. Its new vertices are needed for the halves' interior points alone: so they are
-summed up and not kept, and nothing needs to be known of their errors.
+About every second cut is of this kind. Its new vertices are needed for the halves' interior points alone, and the
+hyperplanes they lie on for their facets: so they are summed up and not kept, and their errors do not matter.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 
 from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits
 from affinelens.engine.vertex.edges import list_edges, separate
-from affinelens.engine.vertex.found import is_inside, placed, write_region
+from affinelens.engine.vertex.found import is_inside, placed, write_facets, write_region
 from affinelens.engine.vertex.frames import pop, take_slot
 from affinelens.engine.vertex.jit import merged
 from affinelens.engine.vertex.lanes import LANES, load, splat, store, total
 from affinelens.engine.vertex.program import BREAK_OFFSET, FOLLOWED, GROUPED, Program
 from affinelens.engine.vertex.state import (
-    BREAK, COUNT, COUNT_ONLY, EMITTED, FACET_COLUMN, FINISHED, FULL, IDS, IDS_USED, KIND, LIVE, ORDINARY, ROOM, SIDE,
-    STAGE, VERTEX_COLUMN, WORK, Arena, Results, Rows, Stack,
+    BREAK, COUNT, COUNT_ONLY, EMITTED, FACETS_EMITTED, FACET_COLUMN, FINISHED, FULL, IDS, IDS_USED, KIND, LIVE,
+    ORDINARY, ROOM, SIDE, STAGE, VERTEX_COLUMN, WORK, Arena, Results, Rows, Stack,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import along, share_of_edge
 
@@ -43,12 +43,13 @@ def halve(
         results.counts[stage] += 2
         pop(control, stack, f)
         return FINISHED
-    if control[FACET_COLUMN] or control[VERTEX_COLUMN] or program.stage[stage, FOLLOWED]:
+    if control[VERTEX_COLUMN] or program.stage[stage, FOLLOWED]:
         return ORDINARY_CUT
     d, words, index = program.dim, stack.used.shape[1], control[EMITTED]
     if words > 1 or program.lanes > LANES:
         return ORDINARY_CUT
-    if index + 2 > control[ROOM]:
+    with_facets = control[FACET_COLUMN] != 0
+    if index + 2 > control[ROOM] or (with_facets and control[FACETS_EMITTED] + 128 > len(results.facets)):
         return FULL if index > 0 else ORDINARY_CUT
     n, start, top = frame[f, COUNT], frame[f, IDS], control[IDS_USED]
     place = unit + program.domain_rows + program.stage[stage, BREAK_OFFSET]
@@ -63,11 +64,13 @@ def halve(
     if crossings < 0:
         return ORDINARY_CUT
 
+    is_simple = True
     lower, lower_used = splat(0.0), NONE
     for i in range(n_below):
         v = ids[top + i]
         lower = lower + load(x, v * LANES)
         lower_used |= bits[v, 0]
+        is_simple &= count_bits(bits[v, 0]) == d
     middle, middle_used = splat(0.0), ONE << np.uint64(slot)
     row = load(rows.row, place * rows.row.shape[1])
     for i in range(crossings):
@@ -81,25 +84,31 @@ def halve(
         v = arena.upper[i]
         upper = upper + load(x, v * LANES)
         upper_used |= bits[v, 0]
+        is_simple &= count_bits(bits[v, 0]) == d
+    lower_used |= middle_used
+    if with_facets and not is_simple:  # not every hyperplane that touches a half need be a facet of it
+        return ORDINARY_CUT
 
     shift, scale = load(program.shift, 0), load(program.scale, 0)
     lower = placed((lower + middle) / float(n_below + crossings), shift, scale)
     upper = placed(upper / float(n_above + crossings), shift, scale)
     stack.slot[slot, SIDE] = -1
     store(arena.point, 0, lower)
-    if not is_inside(stack, rows, arena.point, ZERO, lower_used | middle_used, LANES):
+    if not is_inside(stack, rows, arena.point, ZERO, lower_used, LANES):
         return ORDINARY_CUT
     stack.slot[slot, SIDE] = 1
     store(arena.point, 0, upper)
     if not is_inside(stack, rows, arena.point, ZERO, upper_used, LANES):
         return ORDINARY_CUT
     b = rows.whole[place, d + BREAK]
-    rows.sign[b] = 1
-    write_region(program, rows, results, arena.point, index + 1)
-    rows.sign[b] = -1
-    store(arena.point, 0, lower)
-    write_region(program, rows, results, arena.point, index)
-    control[EMITTED] += 2
+    for side in range(2):
+        stack.slot[slot, SIDE] = 2 * side - 1
+        rows.sign[b] = 2 * side - 1
+        store(arena.point, 0, lower if side == 0 else upper)
+        if with_facets:
+            used = lower_used if side == 0 else upper_used
+            write_facets(program, control, stack, rows, results, ZERO, used)
+        write_region(program, control, rows, results, arena.point)
     control[WORK] += 8 + n
     results.counts[stage] += 2
     pop(control, stack, f)
