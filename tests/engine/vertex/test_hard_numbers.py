@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -387,3 +388,28 @@ def test_values_that_nearly_overflow(seed: int) -> None:
     domain = al.Box(-0.99, 0.99, dim=2)
     counts = {al.count(huge, domain, engine=engine, workers=1) for engine in ("vertex", "count")}
     assert counts == {al.count([(weight, bias), last], domain, engine="vertex", workers=1)}
+
+
+def test_an_infinite_coefficient() -> None:
+    """1e308 times the half-width of the domain is above all float64."""
+    layers = relu_layers(([[1e308, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 1.0]], [0.0, -0.3e10, -0.15e10, 0.1e10]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        check_box(layers, [-1e10, -1e10], [1e10, 1e10])
+
+
+def test_a_region_far_below_the_domain_in_size() -> None:
+    """The point between 1e-200 and 2e-200 underflows when the domain, of 1e200, is scaled to the unit cube."""
+    check_box(relu_layers(([[1.0], [1.0]], [-1e-200, -2e-200])), [-1e200], [1e200])
+
+
+def test_a_point_with_short_numbers_in_a_cell_of_one_ulp(tmp_path: Path) -> None:
+    """Two units differ by one ulp; the mean of the vertices between them has thousands of digits."""
+    rng = np.random.default_rng(7)
+    weight, bias = rng.normal(size=(6, 6)), 0.1 * rng.normal(size=6)
+    weight[1] = weight[0]
+    bias[1] = np.nextafter(bias[0], 1.0)
+    model = [(weight, bias), (np.ones((1, 6)), np.zeros(1))]
+    rs = al.enumerate(model, al.Box(-1, 1, dim=6), engine="vertex", workers=1, run=tmp_path / "run")
+    exact = [region.exact_point for region in al.load(tmp_path / "run")]
+    assert len(exact) == len(rs)
+    assert max(coordinate.denominator.bit_length() for point in exact for coordinate in point) < 4000

@@ -26,7 +26,7 @@ from affinelens.engine.vertex.state import (
     FRESH_COUNT, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, LIVE, NEXT, OPEN,
     PHASE, REQUESTS, SECTION, SPLIT, STAGE, UNDECIDED, UNIT, WORK, Arena, Functions, Rows, Stack,
 )  # fmt: skip
-from affinelens.engine.vertex.vertices import block_of, evaluate
+from affinelens.engine.vertex.vertices import block_of, evaluate, values_at
 
 # A number of hyperplanes that no stage has.
 _ALL = 1 << 40
@@ -146,12 +146,9 @@ def _count_crossings(
             wanted = np.int64(rest >> np.uint64(shift)) & 255
             rest &= ~(np.uint64(255) << np.uint64(shift))
             at = start + 64 * w + shift
-            p_value = load(block, at + d * width)
-            q_value = p_value
-            for k in range(d):
-                coefficient = load(block, at + k * width)
-                p_value = p_value + x[p, k] * coefficient
-                q_value = q_value + x[q, k] * coefficient
+            constant = load(block, at + d * width)
+            p_value = values_at(block, at, width, constant, x, p, d)
+            q_value = values_at(block, at, width, constant, x, q, d)
             base, size = load(block, at + (d + BLOCK_BASE) * width), load(block, at + (d + BLOCK_SIZE) * width)
             p_bound, q_bound = value_bound(base, size, arena.off[p]), value_bound(base, size, arena.off[q])
             p_above, q_above = above(p_value, p_bound), above(q_value, q_bound)

@@ -71,15 +71,22 @@ class Arbiter:
         mean = [sum((Fraction(int(c[k]), int(c[d])) for c in corners), Fraction(0)) / count for k in range(d)]
         shift, scale = ([Fraction(v) for v in array.tolist()] for array in (self._compiled.shift, self._compiled.scale))
         inputs = [float(y * s + c) for y, s, c in zip(mean, scale, shift, strict=True)]
-        rounded = [(Fraction(x) - c) / s for x, s, c in zip(inputs, scale, shift, strict=True)]
-        state.results.points[index] = [float(y) for y in rounded]
+        state.results.points[index] = [
+            float((Fraction(x) - c) / s) for x, s, c in zip(inputs, scale, shift, strict=True)
+        ]
         tight = np.bitwise_or.reduce(state.tight(state.arena.ids[start : start + count]), axis=0)
-        for slot in _bits(tight):
-            row = self._row(state, int(state.stack.slot[slot, PLACE]))
-            value = sum((int(a) * b for a, b in zip(row, [*rounded, Fraction(1)], strict=True)), Fraction(0))
-            if value * int(state.stack.slot[slot, SIDE]) <= 0:
-                return tuple(mean)
-        return None
+        facets = [
+            (self._row(state, int(state.stack.slot[slot, PLACE])), int(state.stack.slot[slot, SIDE]))
+            for slot in _bits(tight)
+        ]
+        if _is_inside([Fraction(y) for y in state.results.points[index].tolist()], facets):
+            return None
+        digits = 64
+        while True:  # the mean itself is inside, but its numerators may be very long
+            short = [Fraction(round(y * 2**digits), 2**digits) for y in mean]
+            if _is_inside(short, facets):
+                return tuple(short)
+            digits *= 2
 
     def _vertex(self, state: State, vertex: int) -> list[fmpz]:
         """Homogeneous coordinates, the last one positive."""
@@ -156,6 +163,14 @@ class Arbiter:
             return state.rows.winner[network.choice_offsets[stage] : network.choice_offsets[stage + 1]]
         signs = state.rows.sign[network.break_offsets[stage] : network.break_offsets[stage + 1]]
         return activation.pattern_from_signs(signs)
+
+
+def _is_inside(point: list[Fraction], facets: list[tuple[list[fmpz], int]]) -> bool:
+    """Whether a point lies strictly on the given side of each hyperplane."""
+    return all(
+        side * sum((int(a) * b for a, b in zip(row, [*point, Fraction(1)], strict=True)), Fraction(0)) > 0
+        for row, side in facets
+    )
 
 
 def _remember(store: OrderedDict[bytes, Any], key: bytes, value: Any) -> None:

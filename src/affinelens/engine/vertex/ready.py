@@ -10,6 +10,7 @@ import threading
 import time
 
 import numpy as np
+from numba.core.event import install_recorder
 
 from affinelens.domain import Box
 from affinelens.engine.outcome import Progress, ProgressFunction
@@ -19,7 +20,7 @@ from affinelens.engine.vertex.state import new_state
 from affinelens.network import compile_model
 
 COMPILING = "compiling kernels, once"
-# Reading kernels from the cache takes less than this.
+# Compiling that takes less than this is not worth a word.
 _ANNOUNCE_AFTER = 1.5
 _log = logging.getLogger("affinelens")
 
@@ -30,19 +31,20 @@ def prepare(progress: ProgressFunction | None) -> None:
         return
     failed: list[BaseException] = []
     thread = threading.Thread(target=_compile, args=(failed,), daemon=True)
-    thread.start()
     started = time.monotonic()
     announced = False
-    while thread.is_alive():
-        thread.join(0.1)
-        waited = time.monotonic() - started
-        if waited < _ANNOUNCE_AFTER or not thread.is_alive():
-            continue
-        if progress is not None:
-            progress(Progress(0, (), waited, COMPILING))
-        elif not announced:
-            _log.warning("%s", COMPILING)
-        announced = True
+    with install_recorder("numba:compile") as compiling:  # nothing is recorded while kernels are read from the cache
+        thread.start()
+        while thread.is_alive():
+            thread.join(0.1)
+            waited = time.monotonic() - started
+            if waited < _ANNOUNCE_AFTER or not compiling.buffer or not thread.is_alive():
+                continue
+            if progress is not None:
+                progress(Progress(0, (), waited, COMPILING))
+            elif not announced:
+                _log.warning("%s", COMPILING)
+            announced = True
     if failed:
         raise failed[0]
 

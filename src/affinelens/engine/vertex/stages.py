@@ -21,7 +21,7 @@ from affinelens.engine.vertex.state import (
     H_CONSTANT_ERROR, H_CONSTANT_SQUARE, H_ERROR, H_SIZE, H_SQUARE, IS_WHOLE, LEVEL, SIZE, Arena, Functions, Rows,
     Stack,
 )  # fmt: skip
-from affinelens.engine.vertex.vertices import block_of
+from affinelens.engine.vertex.vertices import block_of, values_at
 
 
 @inlined
@@ -306,9 +306,7 @@ def open_stage(
             store(table, H_CONSTANT_SQUARE * total + b, squares(jump, constant_error, rounding, abs(constant), gap))
         over, under = 255, 255
         for v in range(first, first + n):
-            value = constant
-            for k in range(d):
-                value = value + x[v, k] * load(levels, start + k * width + j)
+            value = values_at(levels, start + j, width, constant, x, v, d)
             bound = value_bound(base, size, arena.off[v])
             over &= above(value, bound)
             under &= above(bound * -1.0, value)
@@ -318,9 +316,7 @@ def open_stage(
         left = own & ~(over | under)
         if left:
             for v in range(first, first + n):
-                value = constant
-                for k in range(d):
-                    value = value + x[v, k] * load(levels, start + k * width + j)
+                value = values_at(levels, start + j, width, constant, x, v, d)
                 bound = value_bound(base, size, arena.off[v])
                 _write_signs(arena.bits, v, words, left, above(value, bound), above(bound * -1.0, value), candidates)
         while left:

@@ -162,7 +162,7 @@ class State:
         return self._with_more_slots() if status == GROW_SLOTS else self._with_more_levels()
 
     def _with_more_slots(self) -> State:
-        words = self.stack.used.shape[1]
+        words, facets = self.stack.used.shape[1], self.results.facets
 
         def widened(table: Words) -> Words:
             return np.insert(table, words, 0, axis=1)
@@ -172,7 +172,10 @@ class State:
             self,
             arena=self.arena._replace(bits=widened(self.arena.bits)),
             stack=self.stack._replace(used=widened(self.stack.used), slot=slot),
-            results=self.results._replace(vertex_tight=widened(self.results.vertex_tight)),
+            results=self.results._replace(
+                vertex_tight=widened(self.results.vertex_tight),
+                facets=_resized(facets, len(facets) + 64 if len(facets) else 0),
+            ),
         )
 
     def _with_more_levels(self) -> State:

@@ -45,13 +45,27 @@ def value_along(first: Any, row: Any, place: int, points: Any, v: int, lanes: in
 
 
 @inlined
+def values_at(table: Any, at: int, stride: int, constant: Any, x: Any, v: int, d: int) -> Any:
+    """Values of eight functions, which a table has coefficient by coefficient, at a vertex."""
+    values = constant
+    for k in range(d):
+        values = values + x[v, k] * load(table, at + k * stride)
+    return values
+
+
+@inlined
 def share_of_edge(p_value: float, q_value: float) -> tuple[float, float]:
-    """How far from p to q a row vanishes that is positive at p and negative at q, and the inverse of its drop."""
+    """How far from p to q a row vanishes that is positive at p and negative at q, and the inverse of its drop.
+
+    If that cannot be computed, the middle is as good as any point, with an infinite inverse.
+    """
     p_value = max(p_value, 0.0)
     drop = p_value - min(q_value, 0.0)
     if drop > _SMALLEST_DROP:
         steepness = 1.0 / drop
-        return p_value * steepness, steepness
+        share = p_value * steepness
+        if share <= 1.0 + 2.0**-50:  # false for values that overflow
+            return share, steepness
     return 0.5, np.inf
 
 
@@ -288,9 +302,7 @@ def evaluate(
                 shift = lowest_bit(rest) & 56
                 rest &= ~(np.uint64(255) << np.uint64(shift))
                 at = start + 64 * w + shift
-                value = load(block, at + d * width)
-                for k in range(d):
-                    value = value + x[v, k] * load(block, at + k * width)
+                value = values_at(block, at, width, load(block, at + d * width), x, v, d)
                 bound = value_bound(
                     load(block, at + (d + BLOCK_BASE) * width), load(block, at + (d + BLOCK_SIZE) * width), off
                 )
