@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 _SLICE = 4_000_000
 _FIRST_SLICE = 100_000
 _CHUNK_BYTES = 16 * 2**20
-_MOST_CHUNK_ROWS = 1 << 16
+_MOST_CHUNK_ROWS = 1 << 18
 _REPORT_EVERY = 0.1
 # How many chunks may wait for the sink.
 _CHUNKS_AHEAD = 3
@@ -202,7 +202,7 @@ class Walk:
                 self._stop_here()
                 return
             if status == FINISHED:
-                self._flush(part)
+                self._flush(part, is_last=True)
                 return
             if status == FULL:
                 if room > 0:
@@ -271,8 +271,8 @@ class Walk:
             self._queue.append(new)
             self._lock.notify_all()
 
-    def _flush(self, part: _Part) -> None:
-        """Move what a part has found out of its walk."""
+    def _flush(self, part: _Part, *, is_last: bool = False) -> None:
+        """Move what a part has found out of its walk; what the walk will not write to again need not be copied."""
         control, results = part.state.control, part.state.results
         n = int(control[EMITTED])
         if not n or not self._keep:
@@ -282,7 +282,7 @@ class Walk:
         listed = results.facets[: control[FACETS_EMITTED]]
         corners = slice(0, int(control[VERTICES_EMITTED]))
         columns = Columns(
-            results.patterns[:n].copy(),
+            results.patterns[:n] if is_last else results.patterns[:n].copy(),
             results.points[:n] * scale + shift,
             {i: _moved(point, shift, scale) for i, point in part.exact_points.items()},
             Facets(listed[:, 0].copy(), listed[:, 1].astype(np.int8), ends[:, 0].copy()) if self._facets else None,
