@@ -49,11 +49,13 @@ class Arbiter:
         self._hyperplanes: OrderedDict[bytes, fmpz_mat] = OrderedDict()
         self._sources: OrderedDict[bytes, list[ExactMatrix]] = OrderedDict()
         self._vertices: list[list[fmpz]] = []
+        self._rows_here: dict[int, list[fmpz]] = {}
         self._forgotten = 0
         self.decided = 0
 
     def answer(self, state: State) -> None:
         """Fill in the answers to a state's requests, and make the vertices concerned as accurate as they can be."""
+        self._rows_here = {}
         count = int(state.control[REQUESTS])
         for i in range(count):
             vertex, place = int(state.requests[i, VERTEX]), int(state.requests[i, ROW_PLACE])
@@ -65,6 +67,7 @@ class Arbiter:
 
     def interior_point(self, state: State, index: int) -> tuple[Fraction, ...] | None:
         """Put a point inside the region just found; if float64 has none, return a rational one."""
+        self._rows_here = {}
         start, count = int(state.control[POINT_IDS]), int(state.control[POINT_COUNT])
         corners = [self._meeting_point(state, int(v)) for v in state.arena.ids[start : start + count]]
         d = len(corners[0]) - 1
@@ -113,7 +116,12 @@ class Arbiter:
         return _meet([self._row(state, int(state.stack.slot[slot, PLACE])) for slot in slots])
 
     def _row(self, state: State, place: int) -> list[fmpz]:
-        """A hyperplane's function as integers (any positive multiple of it)."""
+        """A hyperplane's function as integers (any positive multiple of it), kept while the walk stands still."""
+        if place not in self._rows_here:
+            self._rows_here[place] = self._new_row(state, place)
+        return self._rows_here[place]
+
+    def _new_row(self, state: State, place: int) -> list[fmpz]:
         if place < self._rows:
             return self._compiled.rows.row(place)
         if place >= self._cube:
