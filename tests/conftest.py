@@ -1,11 +1,16 @@
-"""Kernels are compiled once, before the tests are spread over processes that would each compile them."""
+"""Before any test: kernels are compiled once, not in each process; and Ctrl-C works, also where a shell has turned it
+off, as it does for what it starts in the background."""
 
 from __future__ import annotations
+
+import signal
 
 import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput") and not config.option.collectonly:
         from affinelens.engine.vertex.ready import prepare
 
