@@ -110,7 +110,7 @@ class Walk:
         self._stop = False
         self._error: BaseException | None = None
         self._writer = ThreadPoolExecutor(1)
-        self._handed_on: list[Future[Any]] = []
+        self._handed_on: deque[Future[Any]] = deque(maxlen=_CHUNKS_AHEAD)
         self._reserved = 0
         self._found = 0
         self._counts = np.zeros(max(len(network.stages), 1), dtype=np.int64)
@@ -298,7 +298,7 @@ class Walk:
     def _pass_on(self, columns: Columns) -> Future[Any]:
         """Hand columns to the sink, beside the walk; but wait if it is far behind, so that memory stays bounded."""
         with self._lock:
-            late = self._handed_on[-_CHUNKS_AHEAD] if len(self._handed_on) >= _CHUNKS_AHEAD else None
+            late = self._handed_on[0] if len(self._handed_on) == _CHUNKS_AHEAD else None
         if late is not None:
             late.result()
         future = self._writer.submit(self._write, columns)

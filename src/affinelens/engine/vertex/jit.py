@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-import llvmlite.binding as llvm  # type: ignore[import-untyped]
+import llvmlite.binding as llvm
 import numba as nb
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target

@@ -12,7 +12,7 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
 from numba.core.typing import signature as typing_signature

@@ -44,10 +44,16 @@ def room_for_levels(program: Program, functions: Functions, stack: Stack, f: int
 
 
 @inlined
+def units_at(program: Program, functions: Functions, stack: Stack, f: int, stage: int) -> int:
+    """Where a stage's pre-activations on the cell of frame f are, or what is summed up of them so far."""
+    size = (program.dim + 1) * program.stage[stage, PADDED]
+    return functions.level[0, stage] + stack.frame[f, LEVEL + stage] * size
+
+
+@inlined
 def _next_level(program: Program, functions: Functions, stack: Stack, f: int, target: int) -> int:
     """Where frame f's current sum for a stage is; the next level, one sum further on, becomes its current one."""
-    size = (program.dim + 1) * program.stage[target, PADDED]
-    old = functions.level[0, target] + stack.frame[f, LEVEL + target] * size
+    old = units_at(program, functions, stack, f, target)
     stack.frame[f, LEVEL + target] += 1
     return old
 
@@ -65,13 +71,6 @@ def functions_at(program: Program, functions: Functions, stack: Stack, f: int, s
     if program.stage[stage, PLAIN]:
         return units_at(program, functions, stack, f, stage)
     return (program.dim + 1) * program.stage[stage, LANE_OFFSET]
-
-
-@inlined
-def units_at(program: Program, functions: Functions, stack: Stack, f: int, stage: int) -> int:
-    """Where a stage's pre-activations on the cell of frame f are."""
-    size = (program.dim + 1) * program.stage[stage, PADDED]
-    return functions.level[0, stage] + stack.frame[f, LEVEL + stage] * size
 
 
 @inlined
@@ -111,10 +110,10 @@ def _add_columns(
     while k + 3 <= d + 1:  # three rows by sixteen columns
         r0, at0 = start + k * stride, old + k * width
         for j in range(0, width - LANES, 2 * LANES):
-            at1, at2 = at0 + width, at0 + 2 * width
-            s00, s10, s20 = load(levels, at0 + j), load(levels, at1 + j), load(levels, at2 + j)
-            at0, at1, at2 = at0 + LANES, at1 + LANES, at2 + LANES
-            s01, s11, s21 = load(levels, at0 + j), load(levels, at1 + j), load(levels, at2 + j)
+            a0, a1, a2 = at0 + j, at0 + width + j, at0 + 2 * width + j
+            s00, s01 = load(levels, a0), load(levels, a0 + LANES)
+            s10, s11 = load(levels, a1), load(levels, a1 + LANES)
+            s20, s21 = load(levels, a2), load(levels, a2 + LANES)
             for i in range(passed):
                 b = np.int64(breaks[i])
                 column = first_column + b * width + j
@@ -123,13 +122,12 @@ def _add_columns(
                 s00, s01 = s00 + f0 * c0, s01 + f0 * c1
                 s10, s11 = s10 + f1 * c0, s11 + f1 * c1
                 s20, s21 = s20 + f2 * c0, s21 + f2 * c1
-            store(levels, new + at0 + j, s01)
-            store(levels, new + at1 + j, s11)
-            store(levels, new + at2 + j, s21)
-            at0, at1, at2 = at0 - LANES, at1 - LANES, at2 - LANES
-            store(levels, new + at0 + j, s00)
-            store(levels, new + at1 + j, s10)
-            store(levels, new + at2 + j, s20)
+            store(levels, new + a0, s00)
+            store(levels, new + a0 + LANES, s01)
+            store(levels, new + a1, s10)
+            store(levels, new + a1 + LANES, s11)
+            store(levels, new + a2, s20)
+            store(levels, new + a2 + LANES, s21)
         if width & LANES:
             for m in range(k, k + 3):
                 row, rest = start + m * stride, width - LANES
@@ -180,7 +178,7 @@ def _add_unit(
     padded = program.stage[stage, PADDED]
     target = program.target[entry, TARGET]
     width = program.stage[target, PADDED]
-    new = functions.level[0, target] + stack.frame[f, LEVEL + target] * (d + 1) * width
+    new = units_at(program, functions, stack, f, target)
     units = units_at(program, functions, stack, f, stage)
     size = 0.0
     for k in range(d + 1):
@@ -227,7 +225,7 @@ def add_winners(program: Program, functions: Functions, rows: Rows, stack: Stack
             unit = program.group[choice, FIRST_UNIT] + rows.winner[choice]
             column = program.target[entry, BREAK_COLUMNS] + group * width
             _add_unit(program, functions, stack, f, stage, entry, source, column, unit, 1.0)
-            source = functions.level[0, target] + stack.frame[f, LEVEL + target] * (program.dim + 1) * width
+            source = units_at(program, functions, stack, f, target)
 
 
 @kernel
