@@ -17,13 +17,14 @@ from affinelens.engine.outcome import (
     ProgressFunction,
     Sink,
     Status,
+    Switching,
     Vertices,
 )  # fmt: skip
 from affinelens.network import Network
 
 __all__ = [
     "ENGINES", "Certificate", "Choice", "Columns", "Facets", "Limits", "Outcome", "Progress", "ProgressFunction",
-    "Sink", "Status", "Vertices", "choose", "require_known", "run",
+    "Sink", "Status", "Switching", "Vertices", "choose", "require_known", "run",
 ]  # fmt: skip
 
 
@@ -49,6 +50,6 @@ def run(
         outcome = linear_program.run(network, frame, limits, keep=keep, progress=progress)
         return outcome if sink is None else replace(outcome, chunks=(sink(outcome.table),))
     return vertex.run(
-        network, frame, limits, name=chosen.name, facets=facets, vertices=vertices, keep=keep, progress=progress,
-        sink=sink,
+        network, frame, limits, name=chosen.name, kept=chosen.kept, facets=facets, vertices=vertices, keep=keep,
+        progress=progress, sink=sink,
     )  # fmt: skip

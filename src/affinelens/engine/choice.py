@@ -1,4 +1,4 @@
-"""Which engine a request stands for, and why."""
+"""Which engine a request stands for, on how much of the network, and why."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ from affinelens.domain import Frame
 from affinelens.engine import linear_program, vertex
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
+from affinelens.restrict import Kept, restrict
 
 ENGINES = ("auto", vertex.NAME, vertex.COUNT_NAME, linear_program.NAME)
 # A cell of dimension d has about 2**d vertices, and the vertex engine looks at pairs of them.
 _LARGEST_DIMENSION = 10
 _LARGEST_ALLOWED_DIMENSION = 14
+# A network whose maps between stages have more coefficients, written out, than this is restricted first: only the part
+# that switches is then written out.
+_RESTRICTED_FROM = 1 << 20
 # The kernels hold the maps between stages as plain matrices.
-_MOST_COEFFICIENTS = 1 << 24
-_MOST_HYPERPLANES = 1 << 15
+_MOST_COEFFICIENTS = 1 << 28
+_MOST_HYPERPLANES = 1 << 16
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An engine's name and the reason for choosing it, in a few words."""
+    """An engine's name, the reason for choosing it, and the part of the network it works on, if not all of it."""
 
     name: str
     reason: str
+    kept: Kept | None = None
 
 
 def require_known(engine: str) -> None:
@@ -34,37 +39,47 @@ def require_known(engine: str) -> None:
 def choose(network: Network, frame: Frame, engine: str = "auto", *, keep: bool = True) -> Choice:
     """The engine that does what was asked; ``keep`` off means that regions are only counted."""
     require_known(engine)
-    if engine == "auto":
-        return automatic(network, frame, keep=keep)
     if engine == linear_program.NAME:
         return Choice(engine, "asked for")
     if engine == vertex.COUNT_NAME and keep:
         raise AffineLensError("the count engine only counts; use count, or engine='vertex' for the regions themselves")
-    obstacle = _obstacle(network, frame, _LARGEST_ALLOWED_DIMENSION)
+    largest = _LARGEST_DIMENSION if engine == "auto" else _LARGEST_ALLOWED_DIMENSION
+    kept = None
+    obstacle = _dimension_obstacle(frame, largest)
+    if obstacle is None:
+        kept = restrict(network, frame) if _coefficients(network) > _RESTRICTED_FROM else None
+        obstacle = _size_obstacle(network, kept)
+    if engine == "auto":
+        if obstacle is not None:
+            return Choice(linear_program.NAME, obstacle)
+        reason = f"dimension {frame.dim}, and up to {_LARGEST_DIMENSION} it is the fastest"
+        return Choice(vertex.NAME if keep else vertex.COUNT_NAME, reason, kept)
     if obstacle is not None:
         raise AffineLensError(f"the {engine} engine cannot be used here: {obstacle}; use engine='linear_program'")
-    return Choice(engine, "asked for")
+    return Choice(engine, "asked for", kept)
 
 
-def automatic(network: Network, frame: Frame, *, keep: bool) -> Choice:
-    """The fastest engine that can do it."""
-    obstacle = _obstacle(network, frame, _LARGEST_DIMENSION)
-    if obstacle is not None:
-        return Choice(linear_program.NAME, obstacle)
-    reason = f"dimension {frame.dim}, and up to {_LARGEST_DIMENSION} it is the fastest"
-    return Choice(vertex.NAME if keep else vertex.COUNT_NAME, reason)
+def _dimension_obstacle(frame: Frame, largest: int) -> str | None:
+    if frame.dim > largest:
+        return f"dimension {frame.dim} is above {largest}, where cells have too many vertices"
+    return None
 
 
-def _obstacle(network: Network, frame: Frame, largest_dimension: int) -> str | None:
-    """Why the kernels should not be used, or None."""
-    if frame.dim > largest_dimension:
-        return f"dimension {frame.dim} is above {largest_dimension}, where cells have too many vertices"
-    coefficients = sum(
+def _coefficients(network: Network) -> int:
+    """How many numbers the maps between stages have when written out."""
+    return sum(
         linear.size_in * linear.size_out for stage in network.stages for k, linear in stage.linear.sources if k > 0
     )
+
+
+def _size_obstacle(network: Network, kept: Kept | None) -> str | None:
+    """Why the kernels should not be used for a network of this size, or None."""
+    coefficients, hyperplanes = _coefficients(network), network.break_offsets[-1]
+    if kept is not None:
+        sizes = [len(stage.units) for stage in kept.stages]
+        coefficients, hyperplanes = sum(sizes) ** 2 // 2, len(kept.breaks)
     if coefficients > _MOST_COEFFICIENTS:
         return f"the maps between stages have {coefficients:,} coefficients, more than {_MOST_COEFFICIENTS:,}"
-    hyperplanes = network.break_offsets[-1]
     if hyperplanes > _MOST_HYPERPLANES:
         return f"there are {hyperplanes:,} hyperplanes, more than {_MOST_HYPERPLANES:,}"
     return None

@@ -186,11 +186,26 @@ Sink = Callable[[Columns], Any]
 
 
 @dataclass(frozen=True, eq=False)
+class Switching:
+    """Which of a network's choices patterns are kept for, and the pattern in which the others stay the same."""
+
+    choices: NDArray[np.int64]
+    pattern: NDArray[np.unsignedinteger[Any]]
+
+    def whole(self, patterns: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.unsignedinteger[Any]]:
+        """Patterns of all choices."""
+        result = np.broadcast_to(self.pattern, (*patterns.shape[:-1], len(self.pattern))).copy()
+        result[..., self.choices] = patterns
+        return result
+
+
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """How a walk ended and what it found.
 
     ``columns`` holds the regions, or says how to read them if they went elsewhere. ``chunks`` is what the sink made of
     each part of them, in order. ``share`` is how much of the domain's volume the regions cover, where that is known.
+    ``switching`` says which choices patterns are kept for, if not for all.
     """
 
     engine: str
@@ -201,6 +216,7 @@ class Outcome:
     columns: Columns | Callable[[], Columns]
     chunks: tuple[Any, ...] = ()
     share: float | None = None
+    switching: Switching | None = None
 
     @property
     def regions(self) -> int:

@@ -246,6 +246,11 @@ class MaxGroups(Activation):
         pairs = zip(self.breaks.plus.tolist(), self.breaks.minus.tolist(), strict=True)
         return {pair: i for i, pair in enumerate(pairs)}
 
+    def break_numbers(self, plus: Indices, minus: Indices) -> Indices:
+        """The numbers of the breaks between pairs of candidates, the earlier one first."""
+        pairs = zip(plus.tolist(), minus.tolist(), strict=True)
+        return np.array([self._pair_index[pair] for pair in pairs], dtype=np.int64)
+
     def apply(self, z: Floats) -> Floats:
         value: Floats = np.maximum.reduceat(z, self.starts[:-1], axis=0)
         return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from affinelens.domain import Frame
 from affinelens.engine.outcome import Limits, Outcome, ProgressFunction, Sink
 from affinelens.network import Network
+from affinelens.restrict import Kept
 
 NAME = "vertex"
 COUNT_NAME = "count"
@@ -16,6 +17,7 @@ def run(
     limits: Limits,
     *,
     name: str = NAME,
+    kept: Kept | None = None,
     facets: bool = True,
     vertices: bool = False,
     keep: bool = True,
@@ -24,11 +26,13 @@ def run(
 ) -> Outcome:
     """Enumerate every region; with ``keep`` off, only count.
 
+    ``kept`` is the part of the network that can switch, if it is to be walked in place of the whole.
+
     Under the name ``count`` the last stage's cells are counted without being built.
     """
     from affinelens.engine.vertex.driver import Walk
 
     return Walk(
-        network, frame, limits, name=name, facets=facets and keep, vertices=vertices and keep, keep=keep,
+        network, frame, limits, name=name, kept=kept, facets=facets and keep, vertices=vertices and keep, keep=keep,
         progress=progress, sink=sink,
     ).run()  # fmt: skip

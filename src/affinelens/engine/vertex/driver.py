@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from affinelens.domain import Frame
 from affinelens.engine.outcome import (
-    Certificate, Columns, Facets, Limits, Outcome, Progress, ProgressFunction, Sink, Status, Vertices,
+    Certificate, Columns, Facets, Limits, Outcome, Progress, ProgressFunction, Sink, Status, Switching, Vertices,
 )  # fmt: skip
 from affinelens.engine.vertex import COUNT_NAME
 from affinelens.engine.vertex.cells import advance
 from affinelens.engine.vertex.exact import Arbiter
-from affinelens.engine.vertex.program import compile_program
+from affinelens.engine.vertex.program import CHOICE_OFFSET, compile_program
 from affinelens.engine.vertex.ready import prepare
 from affinelens.engine.vertex.share import half_of_section, pending_share, single_child
 from affinelens.engine.vertex.state import (
@@ -34,6 +34,7 @@ from affinelens.engine.vertex.state import (
     SECTION, UNDECIDED, VERTICES_EMITTED, State, new_state,
 )  # fmt: skip
 from affinelens.network import Network
+from affinelens.restrict import Kept
 
 Floats = NDArray[np.float64]
 # Work between two looks at limits and at idle workers: up to about 20 ms, and less at first, so that work is soon
@@ -83,6 +84,7 @@ class Walk:
         limits: Limits,
         *,
         name: str,
+        kept: Kept | None,
         facets: bool,
         vertices: bool,
         keep: bool,
@@ -92,14 +94,18 @@ class Walk:
         prepare(progress)
         self._started = time.monotonic()
         self._name = name
-        self._compiled = compile_program(network, frame)
+        self._network = network
+        self._kept = kept
+        self._compiled = compile_program(network, frame, kept)
         self._limits = limits
         self._facets = facets
         self._vertices = vertices
         self._keep = keep
         self._progress = progress
         self._sink = sink
-        choices = network.choice_offsets[-1]
+        stages = self._compiled.program.stages
+        choices = int(self._compiled.program.stage[-1, CHOICE_OFFSET]) if stages else 0
+        self._choices = choices
         width = choices + 8 * frame.dim + (64 * frame.dim if facets else 0) + (24 * 2**frame.dim if vertices else 0)
         self._chunk = max(256, min(_MOST_CHUNK_ROWS, _CHUNK_BYTES // width))
         first = _Part(self._new_state(), Arbiter(self._compiled))
@@ -113,7 +119,7 @@ class Walk:
         self._handed_on: deque[Future[Any]] = deque(maxlen=_CHUNKS_AHEAD)
         self._reserved = 0
         self._found = 0
-        self._counts = np.zeros(max(len(network.stages), 1), dtype=np.int64)
+        self._counts = np.zeros(max(stages, 1), dtype=np.int64)
         self._decided = np.zeros(3, dtype=np.int64)
 
     def _new_state(self) -> State:
@@ -160,7 +166,7 @@ class Walk:
                 return Status.COMPLETE if self._is_finished() else Status.TIME_LIMIT
             if self._progress is not None and now - reported >= _REPORT_EVERY:
                 reported = now
-                self._progress(Progress(self._found, tuple(self._counts.tolist()), now - self._started))
+                self._progress(Progress(self._found, self._layer_counts(), now - self._started))
 
     def _is_finished(self) -> bool:
         return not self._stop and self._idle == self._limits.workers and not self._queue
@@ -281,11 +287,12 @@ class Walk:
         shift, scale = self._compiled.shift, self._compiled.scale
         listed = results.facets[: control[FACETS_EMITTED]]
         corners = slice(0, int(control[VERTICES_EMITTED]))
+        patterns = results.patterns[:n] if is_last else results.patterns[:n].copy()
         columns = Columns(
-            results.patterns[:n] if is_last else results.patterns[:n].copy(),
+            patterns if self._kept is None else self._kept.pieces(patterns),
             results.points[:n] * scale + shift,
             {i: _moved(point, shift, scale) for i, point in part.exact_points.items()},
-            Facets(listed[:, 0].copy(), listed[:, 1].astype(np.int8), ends[:, 0].copy()) if self._facets else None,
+            Facets(self._numbers(listed[:, 0]), listed[:, 1].astype(np.int8), ends[:, 0].copy()) if self._facets else None,
             Vertices(results.vertices[corners] * scale + shift, results.vertex_tight[corners].copy(), ends[:, 1].copy())
             if self._vertices
             else None,
@@ -294,6 +301,13 @@ class Walk:
         part.exact_points = {}
         part.emitted = 0
         control[[EMITTED, FACETS_EMITTED, VERTICES_EMITTED]] = 0
+
+    def _numbers(self, hyperplanes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers that hyperplanes have in the domain and the whole network."""
+        if self._kept is None:
+            return hyperplanes.copy()
+        rows = self._compiled.program.domain_rows
+        return np.concatenate([np.arange(rows), rows + self._kept.breaks])[hyperplanes]
 
     def _pass_on(self, columns: Columns) -> Future[Any]:
         """Hand columns to the sink, beside the walk; but wait if it is far behind, so that memory stays bounded."""
@@ -329,15 +343,28 @@ class Walk:
         certificate = Certificate(
             decided, decided - by_integers - by_rationals, 0, by_integers + by_rationals, 0, status is Status.COMPLETE
         )
-        network = self._compiled.network
-        counts = self._counts.tolist()
-        if not network.stages:
-            counts = [self._found]
         columns = Columns.joined(chunks) if chunks and self._sink is None else self._no_columns()
         return Outcome(
-            self._name, status, certificate, tuple(counts), time.monotonic() - self._started, columns,
-            tuple(chunks) if self._sink is not None else (), self._share(status),
+            self._name, status, certificate, self._layer_counts(), time.monotonic() - self._started, columns,
+            tuple(chunks) if self._sink is not None else (), self._share(status), self._switching,
         )  # fmt: skip
+
+    def _layer_counts(self) -> tuple[int, ...]:
+        """Cells after each of the network's stages; one in which nothing switches leaves their number as it was."""
+        if not self._compiled.program.stages:
+            return (self._found,) * max(len(self._network.stages), 1)
+        counts = self._counts.tolist()
+        if self._kept is None:
+            return tuple(counts)
+        switching = {stage.stage: count for stage, count in zip(self._kept.stages, counts, strict=True)}
+        found = [1]
+        for stage in range(len(self._network.stages)):
+            found.append(switching.get(stage, found[-1]))
+        return tuple(found[1:])
+
+    @property
+    def _switching(self) -> Switching | None:
+        return None if self._kept is None else Switching(self._kept.choices, self._kept.pattern)
 
     def _share(self, status: Status) -> float:
         """How much of the domain's volume was walked: all but what is still open in some part."""
@@ -346,10 +373,10 @@ class Walk:
         return max(0.0, 1.0 - sum(pending_share(self._compiled, part.state) for part in self._parts))
 
     def _no_columns(self) -> Columns:
-        network, d = self._compiled.network, self._compiled.program.dim
+        d = self._compiled.program.dim
         none, start = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
         return Columns(
-            np.zeros((0, network.choice_offsets[-1]), dtype=network.pattern_type),
+            np.zeros((0, self._choices), dtype=self._network.pattern_type),
             np.zeros((0, d)),
             {},
             Facets(none, none.astype(np.int8), start) if self._facets else None,

@@ -7,17 +7,13 @@ coordinates.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import fmpz, fmpz_mat
 from numpy.typing import NDArray
 
-from affinelens.arithmetic import ExactMatrix
-from affinelens.engine.vertex.program import Compiled
-from affinelens.network import MaxGroups
+from affinelens.engine.vertex.program import BREAK_OFFSET, Compiled
 from affinelens.engine.vertex.state import (
     ANSWER,
     BREAK,
@@ -33,7 +29,6 @@ from affinelens.engine.vertex.state import (
 )
 
 Floats = NDArray[np.float64]
-_FORMS_KEPT = 4096
 _VERTICES_KEPT = 100_000
 
 
@@ -42,12 +37,10 @@ class Arbiter:
 
     def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
-        self._network = compiled.network
-        self._offsets = list(compiled.network.break_offsets)
+        self._exact_rows = compiled.exact_rows()
+        self._offsets = compiled.program.stage[:, BREAK_OFFSET].tolist()
         self._rows = compiled.program.domain_rows
         self._cube = self._rows + self._offsets[-1]
-        self._hyperplanes: OrderedDict[bytes, fmpz_mat] = OrderedDict()
-        self._sources: OrderedDict[bytes, list[ExactMatrix]] = OrderedDict()
         self._vertices: list[list[fmpz]] = []
         self._rows_here: dict[int, list[fmpz]] = {}
         self._forgotten = 0
@@ -128,49 +121,7 @@ class Arbiter:
             return [fmpz(int(a)) for a in state.rows.row[place, : self._compiled.program.dim + 1]]
         number = int(state.rows.whole[place, self._compiled.program.dim + BREAK])
         stage = int(np.searchsorted(self._offsets, number, side="right")) - 1
-        table = self._table(state, stage)
-        inner = number - self._offsets[stage]
-        return [table[inner, j] for j in range(table.ncols())]
-
-    def _table(self, state: State, stage: int) -> fmpz_mat:
-        """All hyperplanes of a stage on the current path."""
-        key = self._key(state, stage)
-        found = self._hyperplanes.get(key)
-        if found is None:
-            form = self._network.stages[stage].linear.propagate_exact(self._path(state, stage), self._one)
-            found = self._network.stages[stage].activation.breaks.exact(form).numerators
-            _remember(self._hyperplanes, key, found)
-        return found
-
-    @property
-    def _one(self) -> ExactMatrix:
-        return ExactMatrix.from_floats(np.append(np.zeros(self._compiled.program.dim), 1.0)[None, :])
-
-    def _path(self, state: State, stage: int) -> list[ExactMatrix]:
-        """The chart and the outputs of the stages before this one."""
-        if stage == 0:
-            return [self._compiled.chart]
-        key = self._key(state, stage)
-        found = self._sources.get(key)
-        if found is None:
-            before = self._path(state, stage - 1)
-            linear, activation = self._network.stages[stage - 1].linear, self._network.stages[stage - 1].activation
-            form = linear.propagate_exact(before, self._one)
-            found = [*before, activation.select_exact(form, self._pattern(state, stage - 1))]
-            _remember(self._sources, key, found)
-        return found
-
-    def _key(self, state: State, stage: int) -> bytes:
-        network, rows = self._network, state.rows
-        positive = rows.sign[: network.break_offsets[stage]] > 0
-        return stage.to_bytes(4) + positive.tobytes() + rows.winner[: network.choice_offsets[stage]].tobytes()
-
-    def _pattern(self, state: State, stage: int) -> NDArray[np.integer[Any]]:
-        network, activation = self._network, self._network.stages[stage].activation
-        if isinstance(activation, MaxGroups):
-            return state.rows.winner[network.choice_offsets[stage] : network.choice_offsets[stage + 1]]
-        signs = state.rows.sign[network.break_offsets[stage] : network.break_offsets[stage + 1]]
-        return activation.pattern_from_signs(signs)
+        return self._exact_rows.row(state.rows, stage, number - self._offsets[stage])
 
 
 def _is_inside(point: list[Fraction], facets: list[tuple[list[fmpz], int]]) -> bool:
@@ -179,12 +130,6 @@ def _is_inside(point: list[Fraction], facets: list[tuple[list[fmpz], int]]) -> b
         side * sum((int(a) * b for a, b in zip(row, [*point, Fraction(1)], strict=True)), Fraction(0)) > 0
         for row, side in facets
     )
-
-
-def _remember(store: OrderedDict[bytes, Any], key: bytes, value: Any) -> None:
-    store[key] = value
-    if len(store) > _FORMS_KEPT:
-        store.popitem(last=False)
 
 
 def _bits(words: NDArray[np.uint64]) -> list[int]:

@@ -12,8 +12,8 @@ from affinelens.engine.vertex.jit import inlined, kernel
 from affinelens.engine.vertex.lanes import LANES, PLACES, above, load, splat, spread, store, store_bytes, store_places
 from affinelens.engine.vertex.program import (
     BASED, BASE_COLUMNS, BASE_SLOPE, BREAKS, BREAK_COLUMNS, BREAK_OFFSET, BREAK_ROUNDING, CHOICES, CHOICE_OFFSET,
-    FIRST_UNIT, FIXED_CONSTANT_ERROR, FIXED_ERROR, FOLLOWED, FOLLOWERS, GAP, GROUPED, GROUP_SIZE, JUMP, LANE_OFFSET,
-    LEADER, MINUS, NORM, ORIENTATION, PADDED, PADDED_BREAKS, PAIRS, PLAIN, PLUS, QUANTUM, ROUNDING, TARGET, TARGETS,
+    COPIED_BREAK, COPIED_LANE, ERROR_NORM, FIRST_UNIT, FIXED_CONSTANT_ERROR, FIXED_ERROR, FIXED_NORM, FOLLOWED, FOLLOWERS, GAP, GROUPED, GROUP_SIZE, JUMP, LANE_OFFSET,
+    LEADER, LUMPED, MINUS, NORM, ORIENTATION, PADDED, PADDED_BREAKS, PAIRS, PLAIN, PLUS, QUANTUM, ROUNDING, ROW_NORM, TARGET, TARGETS,
     TARGET_ROUNDING, THRESHOLD, UNITS, UNIT_OFFSET, Program,
 )  # fmt: skip
 from affinelens.engine.vertex.state import (
@@ -22,6 +22,9 @@ from affinelens.engine.vertex.state import (
     Stack,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import block_of, values_at
+
+
+_SMALLEST = 5e-324
 
 
 @inlined
@@ -193,6 +196,9 @@ def _add_unit(
     u = program.stage[stage, UNIT_OFFSET] + unit
     constant = abs(functions.levels[units + d * padded + unit])
     rounding = program.accuracy[target, ROUNDING]
+    if program.accuracy[stage, LUMPED] > 0.0:
+        stack.spread[f, 2 * target] += squared(slope, 0.0, rounding, size + constant, 0.0)
+        return
     stack.spread[f, 2 * target] += squared(slope, functions.unit[H_ERROR, u], rounding, size, 0.0)
     stack.spread[f, 2 * target + 1] += squared(slope, functions.unit[H_CONSTANT_ERROR, u], rounding, constant, 0.0)
 
@@ -259,7 +265,7 @@ def open_stage(
     d = program.dim
     plain = program.stage[stage, PLAIN] > 0
     if not plain:
-        _make_hyperplanes(program, functions, stack, f, stage)
+        _make_hyperplanes(program, functions, stack, rows, f, stage)
     root, constant_root = np.sqrt(stack.spread[f, 2 * stage]), np.sqrt(stack.spread[f, 2 * stage + 1])
     count, offset = program.stage[stage, BREAKS], program.stage[stage, BREAK_OFFSET]
     width, lane_offset = program.stage[stage, PADDED_BREAKS], program.stage[stage, LANE_OFFSET]
@@ -272,6 +278,7 @@ def open_stage(
     levels, table, x = functions.levels, functions.hyperplane, arena.x
     rounding = program.accuracy[stage, TARGET_ROUNDING]
     carries = is_carried(program, stage)
+    lumped = program.accuracy[stage, LUMPED] > 0.0
     words = stack.used.shape[1]
     for v in range(first, first + n):
         for w in range(words, arena.bits.shape[1]):
@@ -284,6 +291,8 @@ def open_stage(
             norm = load(program.unit, NORM * units + u)
             error = summed(load(program.unit, FIXED_ERROR * units + u), norm, root)
             constant_error = summed(load(program.unit, FIXED_CONSTANT_ERROR * units + u), norm, constant_root)
+            if lumped:
+                constant_error = constant_error + error
             store(table, H_ERROR * total + b, error)
             store(table, H_CONSTANT_ERROR * total + b, constant_error)
             if program.stage[stage, BASED]:
@@ -300,15 +309,20 @@ def open_stage(
         store(table, H_BASE * total + b, base)
         if carries:
             jump, gap = abs(load(program.step, JUMP * total + b)), load(program.step, GAP * total + b)
-            store(table, H_SQUARE * total + b, squares(jump, error, rounding, size, splat(0.0)))
-            store(table, H_CONSTANT_SQUARE * total + b, squares(jump, constant_error, rounding, abs(constant), gap))
+            if lumped:
+                reach, none = size + abs(constant), splat(0.0)
+                store(table, H_SQUARE * total + b, squares(jump, none, rounding, reach, none))
+                store(table, H_CONSTANT_SQUARE * total + b, squares(none, none, rounding, none, gap))
+            else:
+                store(table, H_SQUARE * total + b, squares(jump, error, rounding, size, splat(0.0)))
+                store(table, H_CONSTANT_SQUARE * total + b, squares(jump, constant_error, rounding, abs(constant), gap))
         over, under = 255, 255
         for v in range(first, first + n):
             value = values_at(levels, start + j, width, constant, x, v, d)
             bound = value_bound(base, size, arena.off[v])
             over &= above(value, bound)
             under &= above(bound * -1.0, value)
-        own = program.own[b // LANES]
+        own = program.own[b // LANES] & ~above(splat(_SMALLEST), base)  # what is exactly zero everywhere cuts nothing
         over, under = over & own, under & own
         store_bytes(rows.sign, offset + j, spread(over) | spread(under) * np.uint64(255))
         left = own & ~(over | under)
@@ -326,6 +340,8 @@ def open_stage(
             store_places(functions.passed, passed, PLACES[over], j)
             passed += count_bits(np.uint64(over))
     control[DECIDED] += n * count
+    if lumped:
+        _carry_errors(program, stack, f, stage, root, constant_root)
     if program.stage[stage, FOLLOWED]:
         for i in range(program.hyperplane[offset, FOLLOWERS], program.hyperplane[offset + count, FOLLOWERS]):
             follower = program.followers[i]
@@ -334,6 +350,15 @@ def open_stage(
     if program.stage[stage, BASED]:
         _add_bases(program, functions, stack, f, stage)
     return candidates, passed
+
+
+@kernel
+def _carry_errors(program: Program, stack: Stack, f: int, stage: int, root: float, constant_root: float) -> None:
+    """Add the errors of a stage's functions, as one vector, to those that later stages are made from."""
+    accuracy = program.accuracy
+    norm = accuracy[stage, FIXED_NORM] + accuracy[stage, ROW_NORM] * root + accuracy[stage, ERROR_NORM] * constant_root
+    for entry in range(program.stage[stage, TARGETS], program.stage[stage + 1, TARGETS]):
+        stack.spread[f, 2 * program.target[entry, TARGET] + 1] += squared(1.0, norm, 0.0, 0.0, 0.0)
 
 
 @inlined
@@ -349,8 +374,13 @@ def _write_signs(bits: Any, v: int, words: int, wanted: int, over: int, under: i
 
 
 @kernel
-def _make_hyperplanes(program: Program, functions: Functions, stack: Stack, f: int, stage: int) -> None:
-    """A stage's hyperplanes that are not simply the zeros of its units, and the errors of both."""
+def _make_hyperplanes(
+    program: Program, functions: Functions, stack: Stack, rows: Rows, f: int, stage: int
+) -> None:  # fmt: skip
+    """A stage's hyperplanes that are not simply the zeros of its units, and the errors of both.
+
+    A unit that repeats a ReLU is as accurate as it, and where that is off it is exactly zero.
+    """
     source = units_at(program, functions, stack, f, stage)
     root, constant_root = np.sqrt(stack.spread[f, 2 * stage]), np.sqrt(stack.spread[f, 2 * stage + 1])
     first = program.stage[stage, UNIT_OFFSET]
@@ -358,6 +388,13 @@ def _make_hyperplanes(program: Program, functions: Functions, stack: Stack, f: i
         norm = program.unit[NORM, u]
         functions.unit[H_ERROR, u] = summed(program.unit[FIXED_ERROR, u], norm, root)
         functions.unit[H_CONSTANT_ERROR, u] = summed(program.unit[FIXED_CONSTANT_ERROR, u], norm, constant_root)
+        if program.accuracy[stage, LUMPED] > 0.0:
+            functions.unit[H_CONSTANT_ERROR, u] += functions.unit[H_ERROR, u]
+        lane = program.copy[u, COPIED_LANE]
+        if lane >= 0:
+            is_on = rows.sign[program.copy[u, COPIED_BREAK]] > 0
+            functions.unit[H_ERROR, u] = functions.hyperplane[H_ERROR, lane] if is_on else 0.0
+            functions.unit[H_CONSTANT_ERROR, u] = functions.hyperplane[H_CONSTANT_ERROR, lane] if is_on else 0.0
     for b in range(program.stage[stage, BREAKS]):
         _make_hyperplane(program, functions, stage, source, b)
 

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.engine.vertex.lanes import LANES
+from affinelens.engine.vertex.stage_parts import padded
 from affinelens.engine.vertex.program import (
-    BREAK_OFFSET, BREAKS, CHOICE_OFFSET, LANE_OFFSET, PADDED, QUANTUM, ROW_OFFSET, UNIT_OFFSET, Compiled, padded,
+    BREAK_OFFSET, BREAKS, CHOICE_OFFSET, LANE_OFFSET, PADDED, QUANTUM, ROW_OFFSET, UNIT_OFFSET, Compiled,
 )  # fmt: skip
 
 _CACHE_LINE = 64
@@ -317,7 +318,7 @@ def new_state(
         ),
         results=Results(
             counts=np.zeros(max(stages, 1), dtype=np.int64),
-            patterns=np.zeros((results, choices), dtype=compiled.network.pattern_type),
+            patterns=np.zeros((results, choices), dtype=compiled.pattern_type),
             points=np.zeros((results, d)),
             ends=np.zeros((results, 2), dtype=np.int64),
             facets=np.zeros((4 * d * results + 64 * words if facets else 0, 2), dtype=np.int64),

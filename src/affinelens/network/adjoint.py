@@ -1,0 +1,110 @@
+"""A network's functions one at a time, carried back to the input in rational arithmetic.
+
+Where a pattern holds, a unit's pre-activation is an affine function of the coordinates. Carrying all units forward costs
+a matrix a stage; carrying one unit back through the transposed maps costs a vector a stage, and only what the unit
+depends on is touched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from flint import fmpz, fmpz_mat
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import ExactMatrix
+from affinelens.network.activation import MaxGroups, PiecewiseLinear
+from affinelens.network.canonical import AffineSum, Network
+from affinelens.network.linear_map import LinearMap
+
+Pattern = NDArray[np.integer[Any]]
+Floats = NDArray[np.float64]
+
+
+class Adjoint:
+    """Exact affine functions of a chart's coordinates, a few at a time."""
+
+    def __init__(self, network: Network, chart: ExactMatrix) -> None:
+        self._network = network
+        self._chart = chart
+        self._transposed: dict[int, LinearMap] = {}
+        self._biases: dict[int, ExactMatrix] = {}
+
+    def break_row(self, stage: int, index: int, pattern: Pattern) -> list[fmpz]:
+        """A break's function where the pattern of earlier stages holds: integers, a positive multiple of it."""
+        breaks = self._network.stages[stage].activation.breaks
+        start = np.zeros((self._network.stages[stage].linear.size, 1))
+        start[breaks.plus[index]] = 1.0
+        if breaks.minus[index] >= 0:
+            start[breaks.minus[index]] = -1.0
+        function = self.rows(self._network.stages[stage].linear, start, pattern, stage)
+        constant = np.zeros(function.shape)
+        constant[0, -1] = breaks.threshold[index]
+        return (function - ExactMatrix.from_floats(constant)).row(0)
+
+    def outputs(self, pattern: Pattern) -> ExactMatrix:
+        """The network's outputs ``[J | c]`` where the pattern holds."""
+        network = self._network
+        return self.rows(network.output, np.eye(network.output_size), pattern, len(network.stages))
+
+    def rows(self, linear: AffineSum, weights: Floats, pattern: Pattern, depth: int) -> ExactMatrix:
+        """Combinations of an affine sum's entries, a column of weights each, as functions ``[W | b]``."""
+        count = weights.shape[1]
+        carried: list[ExactMatrix | None] = [None] * (depth + 1)
+        constant = self._pull(linear, ExactMatrix.from_floats(weights), carried, ExactMatrix.zeros(1, count))
+        for index in range(depth - 1, -1, -1):
+            arrived = carried[index + 1]
+            if arrived is None or not any(arrived.numerators.entries()):
+                continue
+            activation = self._network.stages[index].activation
+            part = self._network.stage_pattern(pattern, index).astype(np.int64)
+            if isinstance(activation, MaxGroups):
+                place = np.full(activation.size_in, -1)
+                place[activation.starts[:-1] + part] = np.arange(activation.choices)
+                behind = arrived.rows(place.tolist())
+            else:
+                assert isinstance(activation, PiecewiseLinear)
+                unit = np.arange(activation.size_in)
+                offsets = activation.offsets[unit, part]
+                if offsets.any():
+                    constant = constant + ExactMatrix.from_floats(offsets[None, :]) @ arrived
+                behind = arrived.scaled_rows(ExactMatrix.from_floats(activation.slopes[unit, part]))
+            constant = self._pull(self._network.stages[index].linear, behind, carried, constant)
+        total = _behind_constants(constant, self._chart.shape[1])
+        if carried[0] is not None:
+            total = total + _transpose(carried[0]) @ self._chart
+        return total
+
+    def _pull(
+        self, linear: AffineSum, cotangent: ExactMatrix, carried: list[ExactMatrix | None], constant: ExactMatrix
+    ) -> ExactMatrix:
+        """Carry weights of an affine sum back to its sources; returns the constants with its bias added."""
+        for k, part in linear.sources:
+            behind = self._transpose_of(part).apply_exact(cotangent)
+            present = carried[k]
+            carried[k] = behind if present is None else present + behind
+        if linear.bias is None:
+            return constant
+        if id(linear.bias) not in self._biases:
+            one = ExactMatrix.from_floats(np.ones((1, 1)))
+            self._biases[id(linear.bias)] = _transpose(linear.bias.apply_exact(one))
+        return constant + self._biases[id(linear.bias)] @ cotangent
+
+    def _transpose_of(self, part: LinearMap) -> LinearMap:
+        if id(part) not in self._transposed:
+            self._transposed[id(part)] = part.transposed()
+        return self._transposed[id(part)]
+
+
+def _transpose(matrix: ExactMatrix) -> ExactMatrix:
+    return ExactMatrix(matrix.numerators.transpose(), matrix.denominator)
+
+
+def _behind_constants(constant: ExactMatrix, width: int) -> ExactMatrix:
+    """Functions that are the given constants: zeros, then a column."""
+    count = constant.shape[1]
+    entries: list[fmpz] = []
+    for value in constant.numerators.entries():
+        entries += [*[fmpz(0)] * (width - 1), value]
+    return ExactMatrix(fmpz_mat(count, width, entries), constant.denominator)

@@ -1,0 +1,126 @@
+"""Entries that are provably the same function, because they are computed from the same things in the same way.
+
+Where an image is black or constant, a convolution repeats itself all over it, and a pooling window compares equal
+functions: a tie that no float64 bound can prove. Here every entry of a tensor gets a label such that equal labels mean
+equal functions and 0 means the zero function. Different labels mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import ExactMatrix
+from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
+from affinelens.network.canonical import AffineSum
+from affinelens.network.convolution import Convolution
+from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sum
+
+Labels = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_ONE: Labels = np.ones(1, dtype=np.int64)
+
+
+def label_inputs(chart: ExactMatrix) -> Labels:
+    """Labels of a chart's rows."""
+    width = chart.shape[1]
+    entries = [int(n) for n in chart.numerators.entries()]
+    known: dict[tuple[int, ...], int] = {(0,) * width: 0}
+    rows = (tuple(entries[i : i + width]) for i in range(0, len(entries), width))
+    return np.array([known.setdefault(row, len(known)) for row in rows], dtype=np.int64)
+
+
+def label_sum(linear: AffineSum, sources: Sequence[Labels]) -> Labels:
+    """Labels of an affine sum, given those of its sources."""
+    terms = [_through(part, sources[k]) for k, part in linear.sources]
+    if linear.bias is not None:
+        terms.append(_through(linear.bias, _ONE))
+    return _combined(terms) if terms else np.zeros(linear.size, dtype=np.int64)
+
+
+def label_outputs(activation: Activation, labels: Labels) -> Labels:
+    """Labels of an activation's outputs, given those of its pre-activations."""
+    if isinstance(activation, MaxGroups):
+        sizes = np.diff(activation.starts)
+        if len(set(sizes.tolist())) > 1:
+            return 1 + np.arange(activation.choices)
+        return _numbered(labels.reshape(activation.choices, -1))
+    assert isinstance(activation, PiecewiseLinear)
+    table = np.hstack([activation.breakpoints, activation.slopes, activation.offsets])
+    kinds = np.unique(table, axis=0, return_inverse=True)[1].ravel()
+    found = _numbered(np.stack([labels, kinds], axis=1)) + 1
+    at_zero = activation.apply(np.zeros((activation.size_in, 1)))[:, 0]
+    return np.where((labels == 0) & (at_zero == 0.0), 0, found)
+
+
+def _numbered(rows: NDArray[np.int64]) -> Labels:
+    """The same label for equal rows; 0 for rows of zeros."""
+    labels = 1 + np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+    return np.where(rows.any(axis=1), labels, 0)
+
+
+def _combined(terms: Sequence[Labels]) -> Labels:
+    """Labels of a sum; one that has a single term keeps its labels."""
+    return terms[0] if len(terms) == 1 else _numbered(np.stack(terms, axis=1))
+
+
+def _through(part: LinearMap, labels: Labels) -> Labels:
+    """Labels behind a linear map."""
+    match part:
+        case Chain():
+            for step in part.maps:
+                labels = _through(step, labels)
+            return labels
+        case Sum():
+            return _combined([_through(term, labels) for term in part.maps])
+        case Select():
+            return np.where(part.indices < 0, 0, labels[part.indices])
+        case Scale():
+            return _times(part.factors, labels)
+        case Dense() if part.size_in == 1:
+            return _times(part.weight[:, 0], np.repeat(labels, part.size_out))
+        case Convolution() if not part.adjoint:
+            return _convolved(part, labels)
+    if not labels.any():
+        return np.zeros(part.size_out, dtype=np.int64)
+    return 1 + np.arange(part.size_out)
+
+
+def _times(factors: Floats, labels: Labels) -> Labels:
+    kinds = np.unique(factors, return_inverse=True)[1].ravel()
+    found = _numbered(np.stack([labels, kinds], axis=1)) + 1
+    return np.where((labels == 0) | (factors == 0.0), 0, found)
+
+
+def _convolved(part: Convolution, labels: Labels) -> Labels:
+    """One label a channel and a kind of window."""
+    groups, out_channels, in_channels, *window = part.kernel.shape
+    axes = len(window)
+    reach = [d * (w - 1) for d, w in zip(part.dilations, window, strict=True)]
+    after = [
+        max(0, (out - 1) * stride + far - before - size + 1)
+        for out, stride, far, before, size in zip(
+            part.sizes_out, part.strides, reach, part.before, part.sizes_in, strict=True
+        )
+    ]
+    image = labels.reshape(groups, in_channels, *part.sizes_in)
+    padded = np.pad(image, [(0, 0), (0, 0), *zip(part.before, after, strict=True)])
+    windows = np.stack(
+        [
+            padded[(..., *(
+                slice(t * d, t * d + (out - 1) * stride + 1, stride)
+                for t, d, out, stride in zip(tap, part.dilations, part.sizes_out, part.strides, strict=True)
+            ))]
+            for tap in product(*map(range, window))
+        ],
+        axis=-1,
+    )  # fmt: skip
+    ordered = np.moveaxis(windows, 1, axes + 1).reshape(groups, prod(part.sizes_out), -1)
+    kinds = np.stack([_numbered(rows) for rows in ordered])
+    channel = np.arange(groups * out_channels).reshape(groups, out_channels, 1)
+    found = 1 + channel * (int(kinds.max(initial=0)) + 1) + kinds[:, None, :]
+    return np.where(kinds[:, None, :] == 0, 0, found).ravel()

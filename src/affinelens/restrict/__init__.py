@@ -1,0 +1,16 @@
+"""The part of a network that can switch on a domain: bounds that prove it, and what is left."""
+
+from __future__ import annotations
+
+from affinelens.domain import Frame
+from affinelens.network import Network
+from affinelens.restrict.bounds import StageBounds, bound_stages
+from affinelens.restrict.compact import CompactRows, compact_rows
+from affinelens.restrict.kept import Kept, KeptStage
+
+__all__ = ["CompactRows", "Kept", "KeptStage", "StageBounds", "compact_rows", "restrict"]
+
+
+def restrict(network: Network, frame: Frame) -> Kept:
+    """The units of a network that may switch on a domain; all others are proved not to."""
+    return Kept(network, bound_stages(network, frame))

@@ -1,0 +1,135 @@
+"""What is left of a stage on a domain: the units that can switch there, and how they are numbered in the network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
+from affinelens.restrict.bounds import OPEN, Signs, StageBounds, may_win, open_pieces
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Pattern = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class KeptStage:
+    """The part of a stage that can switch, as an activation of its own.
+
+    ``units``, ``choices`` and ``breaks`` are the numbers that its units, choices and breaks have in the stage, and
+    ``pieces[c, p]`` is the piece of choice ``choices[c]`` that it calls p. ``pattern`` is the stage's pattern where
+    all of them are on their first piece.
+    """
+
+    stage: int
+    activation: Activation
+    units: Indices
+    choices: Indices
+    breaks: Indices
+    pieces: Indices
+    pattern: Pattern
+
+
+def keep_switching(stage: int, activation: Activation, signs: Signs) -> KeptStage:
+    """What is left of a stage whose breaks have the given signs."""
+    if isinstance(activation, MaxGroups):
+        return _keep_groups(stage, activation, signs)
+    assert isinstance(activation, PiecewiseLinear)
+    first, last = open_pieces(activation, signs)
+    units = np.flatnonzero(first < last)
+    count = int((last - first)[units].max(initial=0))
+    place = first[units, None] + np.arange(count + 1)
+    inside = place[:, :-1] < last[units, None]
+    place = np.minimum(place, last[units, None])
+    row = units[:, None]
+    padded = np.concatenate([activation.breakpoints, np.full((activation.size_in, 1), np.inf)], axis=1)
+    kept = PiecewiseLinear(
+        np.where(inside, padded[row, place[:, :-1]], np.inf), activation.slopes[row, place], activation.offsets[row, place]
+    )
+    return KeptStage(stage, kept, units, units, np.flatnonzero(signs == OPEN), place, first)
+
+
+def _keep_groups(stage: int, groups: MaxGroups, signs: Signs) -> KeptStage:
+    may = may_win(groups, signs)
+    pattern = np.zeros(groups.choices, dtype=np.int64)
+    kept, units, sizes, pieces = [], [], [], []
+    for group, (start, stop) in enumerate(pairwise(groups.starts.tolist())):
+        members = np.flatnonzero(may[start:stop])
+        pattern[group] = members[0]
+        if len(members) > 1:
+            kept.append(group)
+            units.append(start + members)
+            sizes.append(len(members))
+            pieces.append(members)
+    table = np.zeros((len(kept), max(sizes, default=1)), dtype=np.int64)
+    for row, members in zip(table, pieces, strict=True):
+        row[: len(members)] = members
+    numbers = np.concatenate([np.zeros(0, dtype=np.int64), *units])
+    left = MaxGroups(np.cumsum([0, *sizes])) if kept else None
+    choices = np.array(kept, dtype=np.int64)
+    if left is None:
+        nothing = np.zeros(0, dtype=np.int64)
+        return KeptStage(stage, PiecewiseLinear.relu(0), nothing, nothing, nothing, table, pattern)
+    breaks = groups.break_numbers(numbers[left.breaks.plus], numbers[left.breaks.minus])
+    return KeptStage(stage, left, numbers, choices, breaks, table, pattern)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """All stages' switching parts, and how what an engine finds with them reads in the network.
+
+    ``stages`` leaves out those in which nothing switches.
+    """
+
+    network: Network
+    bounds: Sequence[StageBounds]
+
+    @cached_property
+    def all_stages(self) -> list[KeptStage]:
+        return [
+            keep_switching(index, stage.activation, bounds.signs)
+            for index, (stage, bounds) in enumerate(zip(self.network.stages, self.bounds, strict=True))
+        ]
+
+    @cached_property
+    def stages(self) -> list[KeptStage]:
+        return [stage for stage in self.all_stages if len(stage.choices)]
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """The network's pattern where every switching choice is on its first piece."""
+        parts = [np.zeros(0, dtype=np.int64), *(stage.pattern for stage in self.all_stages)]
+        return np.concatenate(parts).astype(self.network.pattern_type)
+
+    @cached_property
+    def choices(self) -> Indices:
+        """The network's numbers of the switching choices."""
+        offsets = self.network.choice_offsets
+        return _joined([offsets[stage.stage] + stage.choices for stage in self.stages])
+
+    @cached_property
+    def breaks(self) -> Indices:
+        """The network's numbers of the breaks that can be crossed."""
+        offsets = self.network.break_offsets
+        return _joined([offsets[stage.stage] + stage.breaks for stage in self.stages])
+
+    def pieces(self, patterns: Pattern) -> Pattern:
+        """The network's pieces of the switching choices, from patterns of the kept activations."""
+        result = np.empty(patterns.shape, dtype=self.network.pattern_type)
+        start = 0
+        for stage in self.stages:
+            for choice, table in enumerate(stage.pieces):
+                result[..., start + choice] = table[patterns[..., start + choice]]
+            start += len(stage.choices)
+        return result
+
+
+def _joined(parts: Sequence[Indices]) -> Indices:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
