@@ -6,6 +6,7 @@ from typing import Any
 
 from affinelens.domain.box import Box
 from affinelens.domain.frame import Domain, Frame
+from affinelens.domain.numbers import numbers_from_json
 from affinelens.domain.polytope import Polytope
 from affinelens.errors import AffineLensError
 
@@ -16,7 +17,7 @@ def domain_from_json(data: dict[str, Any]) -> Domain:
     """Rebuild a domain from what its ``to_json`` returned."""
     kind = data.get("kind")
     if kind == "box":
-        return Box(data["lower"], data["upper"])
+        return Box(numbers_from_json(data["lower"]), numbers_from_json(data["upper"]))
     if kind == "polytope":
-        return Polytope(data["W"], data["b"])
+        return Polytope(numbers_from_json(data["W"]), numbers_from_json(data["b"]))
     raise AffineLensError(f"a domain of kind {kind!r} is unknown; box and polytope are read")
