@@ -83,6 +83,9 @@ class Frame:
 class Domain(ABC):
     """A bounded set of inputs."""
 
+    has_own_coordinates = False
+    """Whether points are named by coordinates of the domain's own, as on a slice, rather than by inputs."""
+
     @property
     @abstractmethod
     def inputs(self) -> int:
