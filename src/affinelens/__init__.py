@@ -1,6 +1,6 @@
 """AffineLens: every affine region of a piecewise affine network on a bounded domain, exactly."""
 
-from affinelens.domain import Box, Domain, Polytope
+from affinelens.domain import Box, Domain, Polytope, Slice
 from affinelens.engine import Certificate, Progress, Status
 from affinelens.enumeration import IncompleteError, count, enumerate
 from affinelens.errors import AffineLensError, MissingExtraError
@@ -20,6 +20,7 @@ __all__ = [
     "Progress",
     "Region",
     "RegionSet",
+    "Slice",
     "Status",
     "__version__",
     "count",

@@ -48,7 +48,7 @@ def enumerate(
     model
         Anything :func:`affinelens.network` takes.
     domain
-        A :class:`Box` or :class:`Polytope` over the network's inputs.
+        A :class:`Box`, :class:`Polytope` or :class:`Slice` of the network's inputs.
     engine
         ``"auto"`` or the name of an engine.
     workers
@@ -168,7 +168,7 @@ def walk(
 
 def require_domain(domain: Any) -> None:
     if not isinstance(domain, Domain):
-        raise AffineLensError(f"the domain must be a Box or a Polytope, but got {type(domain).__name__}")
+        raise AffineLensError(f"the domain must be a Box, a Polytope or a Slice, but got {type(domain).__name__}")
 
 
 def compile_for(model: Any, domain: Domain) -> Network:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -94,7 +95,42 @@ def test_unknown_kinds_of_domain_are_refused() -> None:
         domain_from_json({"kind": "ball"})
 
 
-@pytest.mark.parametrize("upper", [2**53 + 1, Fraction(1, 3)])
-def test_bounds_are_never_rounded_silently(upper: object) -> None:
-    with pytest.raises(AffineLensError, match="float64 cannot represent"):
-        al.Box([0], [upper])
+@pytest.mark.parametrize("upper", [2**53 + 1, Fraction(1, 3), Decimal("0.1"), Fraction(-1, 7)])
+def test_bounds_that_float64_cannot_hold_are_kept_exactly(upper: Any) -> None:
+    box = al.Box([-3], [upper])
+    exact = Fraction(upper)
+    assert box.frame.rows.to_fractions() == [[1, 3], [-1, exact]]
+    assert Fraction(float(box.upper[0])) > exact
+    back = domain_from_json(json.loads(json.dumps(box.to_json())))
+    assert back.frame.rows.to_fractions() == box.frame.rows.to_fractions()
+
+
+def test_an_input_fixed_at_a_rational_is_a_constant_of_the_chart() -> None:
+    box = al.Box([0, Decimal("0.1")], [Fraction(1, 3), Decimal("0.1")])
+    assert box.dim == 1
+    assert box.frame.chart.to_fractions() == [[1, 0], [0, Fraction(1, 10)]]
+    _, inside = box.coordinates(np.array([[0.25, 0.1], [0.25, 0.2], [0.5, 0.1]]))
+    assert inside.tolist() == [True, False, False]
+
+
+def test_a_hyperplane_along_a_rational_side_cuts_nothing() -> None:
+    """3 x - 1 is zero at the upper bound 1/3, which no float64 is."""
+    layers = [([[3.0]], [-1.0]), ([[1.0]], [0.0])]
+    assert al.count(layers, al.Box([0], [Fraction(1, 3)])) == 1
+    assert al.count(layers, al.Box([0], [Fraction(1, 3) + Fraction(1, 10**30)])) == 2
+    assert len(al.enumerate(layers, al.Box([0], [Fraction(1, 3) + Fraction(1, 10**30)]), engine="linear_program")) == 2
+
+
+def test_rational_sides_are_exact_in_high_dimension_too() -> None:
+    """From dimension 24 on the linear-program engine keeps bounds of single inputs apart."""
+    size = 24
+    layers = [([[3.0] + [0.0] * (size - 1)], [-1.0]), ([[1.0]], [0.0])]
+    for upper, count in ((Fraction(1, 3), 1), (Fraction(1, 3) + Fraction(1, 10**30), 2)):
+        box = al.Box([0] * size, [upper] + [Fraction(1, 7)] * (size - 1))
+        assert al.count(layers, box, engine="linear_program") == count
+
+
+@pytest.mark.parametrize("bound", [Fraction(1, 10**301), 10**400, Fraction(10**301, 3)])
+def test_rationals_beyond_what_float64_can_approximate_are_refused(bound: Any) -> None:
+    with pytest.raises(AffineLensError, match="rescale that input"):
+        al.Box([-1], [bound])

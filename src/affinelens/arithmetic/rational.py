@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 from flint import fmpq, fmpz, fmpz_mat
@@ -156,3 +157,13 @@ def stack_rows(matrices: Sequence[ExactMatrix]) -> ExactMatrix:
         entries.extend((matrix.numerators * (common // matrix.denominator)).entries())
         count += matrix.shape[0]
     return ExactMatrix(fmpz_mat(count, matrices[0].shape[1], entries), common)
+
+
+def sparse_matrix(rows: Sequence[dict[int, Fraction]], columns: int) -> ExactMatrix:
+    """The matrix with the given entries, by column, in each row, and zeros elsewhere."""
+    denominator = lcm(*{entry.denominator for row in rows for entry in row.values()})
+    numerators = fmpz_mat(len(rows), columns)
+    for i, row in enumerate(rows):
+        for j, entry in row.items():
+            numerators[i, j] = entry.numerator * (denominator // entry.denominator)
+    return ExactMatrix(numerators, fmpz(denominator))

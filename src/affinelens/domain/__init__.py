@@ -6,17 +6,24 @@ from typing import Any
 
 from affinelens.domain.box import Box
 from affinelens.domain.frame import Domain, Frame
+from affinelens.domain.numbers import numbers_from_json
 from affinelens.domain.polytope import Polytope
+from affinelens.domain.slice import Slice
 from affinelens.errors import AffineLensError
 
-__all__ = ["Box", "Domain", "Frame", "Polytope", "domain_from_json"]
+__all__ = ["Box", "Domain", "Frame", "Polytope", "Slice", "domain_from_json"]
 
 
 def domain_from_json(data: dict[str, Any]) -> Domain:
     """Rebuild a domain from what its ``to_json`` returned."""
     kind = data.get("kind")
     if kind == "box":
-        return Box(data["lower"], data["upper"])
+        return Box(numbers_from_json(data["lower"]), numbers_from_json(data["upper"]))
     if kind == "polytope":
-        return Polytope(data["W"], data["b"])
-    raise AffineLensError(f"a domain of kind {kind!r} is unknown; box and polytope are read")
+        return Polytope(numbers_from_json(data["W"]), numbers_from_json(data["b"]))
+    if kind == "slice":
+        window = domain_from_json(data["window"])
+        return Slice.from_json(
+            numbers_from_json(data["origin"]), numbers_from_json(data["basis"]), data["shape"], window
+        )
+    raise AffineLensError(f"a domain of kind {kind!r} is unknown; box, polytope and slice are read")

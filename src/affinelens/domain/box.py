@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -9,10 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.domain.frame import LARGEST_BOUND, Domain, Frame, float_array
+from affinelens.arithmetic.rational import sparse_matrix
+from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError
+from affinelens.domain.numbers import LARGEST_BOUND, Numbers, read_numbers
 from affinelens.errors import AffineLensError
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 class Box(Domain):
@@ -21,7 +26,8 @@ class Box(Domain):
     Parameters
     ----------
     lower, upper
-        Scalars (then give ``dim``) or one bound an input.
+        Scalars (then give ``dim``) or one bound an input. Fractions, decimals and integers are taken exactly, and
+        the attributes ``lower`` and ``upper`` are then their roundings outward.
     dim
         Number of inputs, when both bounds are scalars.
 
@@ -34,73 +40,100 @@ class Box(Domain):
     1
     """
 
-    def __init__(self, lower: ArrayLike, upper: ArrayLike, *, dim: int | None = None) -> None:
+    def __init__(self, lower: ArrayLike | Numbers, upper: ArrayLike | Numbers, *, dim: int | None = None) -> None:
         low, high = _bounds(lower, "lower"), _bounds(upper, "upper")
-        sizes = {len(bound) for bound in (low, high) if bound.ndim} | ({int(dim)} if dim is not None else set())
+        sizes = {bound.shape[0] for bound in (low, high) if bound.ndim} | ({int(dim)} if dim is not None else set())
         if not sizes:
             raise AffineLensError("a box from two scalars needs the number of inputs; write Box(-1, 1, dim=2)")
         if len(sizes) > 1 or min(sizes) < 1:
             raise AffineLensError(f"a box needs as many lower as upper bounds, one an input; found {sorted(sizes)}")
         size = sizes.pop()
-        self.lower: Floats = np.ascontiguousarray(np.broadcast_to(low, size))
-        self.upper: Floats = np.ascontiguousarray(np.broadcast_to(high, size))
-        for i in np.flatnonzero(~(np.isfinite(self.lower) & np.isfinite(self.upper))):
+        self._low, self._high = low.spread(size), high.spread(size)
+        for i in np.flatnonzero(~(np.isfinite(self._low.nearest) & np.isfinite(self._high.nearest))):
             raise AffineLensError(
-                f"the box is unbounded or undefined at input {i}: [{self.lower[i]:g}, {self.upper[i]:g}]; "
-                f"give finite bounds"
+                f"the box is unbounded or undefined at input {i}: {self._range(i)}; give finite bounds"
             )
-        for i in np.flatnonzero(self.lower > self.upper):
-            raise AffineLensError(
-                f"the box is empty: input {i} has lower bound {self.lower[i]:g} above its upper bound "
-                f"{self.upper[i]:g}; swap them"
+        self.lower: Floats = self._low.rounded(down=True)
+        self.upper: Floats = self._high.rounded(down=False)
+        empty, fixed = self._compared()
+        for i in np.flatnonzero(empty):
+            raise EmptyDomainError(
+                f"the box is empty: input {i} has lower bound {self._low.nearest[i]:g} above its upper bound "
+                f"{self._high.nearest[i]:g}; swap them"
             )
         for i in np.flatnonzero(np.maximum(np.abs(self.lower), np.abs(self.upper)) > LARGEST_BOUND):
             raise AffineLensError(
-                f"the box reaches beyond {LARGEST_BOUND:g} at input {i}: [{self.lower[i]:g}, {self.upper[i]:g}]; "
-                f"rescale that input"
+                f"the box reaches beyond {LARGEST_BOUND:g} at input {i}: {self._range(i)}; rescale that input"
             )
-        if np.all(self.lower == self.upper):
-            raise AffineLensError("the box fixes every input and is a single point; let at least one input vary")
+        if fixed.all():
+            raise SinglePointError(
+                "the box fixes every input and is a single point; let at least one input vary", self._low.fractions()
+            )
+        self._free: Indices = np.flatnonzero(~fixed)
+
+    def _compared(self) -> tuple[Bools, Bools]:
+        """Inputs whose bounds leave nothing, and those that have one value."""
+        if self._low.exact is None and self._high.exact is None:
+            return self.lower > self.upper, self.lower == self.upper
+        pairs = list(zip(self._low.fractions(), self._high.fractions(), strict=True))
+        return np.array([a > b for a, b in pairs]), np.array([a == b for a, b in pairs])
+
+    def _range(self, i: np.integer[Any]) -> str:
+        return f"[{self._low.nearest[i]:g}, {self._high.nearest[i]:g}]"
 
     @property
     def inputs(self) -> int:
         return len(self.lower)
 
+    @property
+    def dim(self) -> int:
+        return len(self._free)
+
     @cached_property
     def frame(self) -> Frame:
-        free = np.flatnonzero(self.lower < self.upper)
-        count = len(free)
+        constraints = tuple(int(n) for i in self._free for n in (2 * i, 2 * i + 1))
+        chart, rows = self._float_frame() if self._low.exact is self._high.exact is None else self._exact_frame()
+        return Frame(chart, rows, constraints, self.lower[self._free], self.upper[self._free], irredundant=True)
+
+    def _float_frame(self) -> tuple[ExactMatrix, ExactMatrix]:
+        free, count = self._free, self.dim
         chart = np.zeros((self.inputs, count + 1))
         chart[:, -1] = np.where(self.lower == self.upper, self.lower, 0.0)
         chart[free, np.arange(count)] = 1.0
-        low, high = self.lower[free], self.upper[free]
         rows = np.zeros((2 * count, count + 1))
-        rows[0::2, :count], rows[0::2, -1] = np.eye(count), -low
-        rows[1::2, :count], rows[1::2, -1] = -np.eye(count), high
-        constraints = tuple(int(n) for i in free for n in (2 * i, 2 * i + 1))
-        return Frame(
-            ExactMatrix.from_floats(chart), ExactMatrix.from_floats(rows), constraints, low, high, irredundant=True
-        )
+        rows[0::2, :count], rows[0::2, -1] = np.eye(count), -self.lower[free]
+        rows[1::2, :count], rows[1::2, -1] = -np.eye(count), self.upper[free]
+        return ExactMatrix.from_floats(chart), ExactMatrix.from_floats(rows)
+
+    def _exact_frame(self) -> tuple[ExactMatrix, ExactMatrix]:
+        low, high = self._low.fractions(), self._high.fractions()
+        place = {int(i): k for k, i in enumerate(self._free)}
+        count = len(place)
+        chart = [{place[i]: Fraction(1)} if i in place else {count: low[i]} for i in range(self.inputs)]
+        rows: list[dict[int, Fraction]] = []
+        for i, k in place.items():
+            rows += [{k: Fraction(1), count: -low[i]}, {k: Fraction(-1), count: high[i]}]
+        return sparse_matrix(chart, count + 1), sparse_matrix(rows, count + 1)
 
     def describe_constraint(self, number: int) -> str:
         i, upper = divmod(number, 2)
-        return f"x[{i}] <= {self.upper[i]:g}" if upper else f"x[{i}] >= {self.lower[i]:g}"
+        return f"x[{i}] <= {self._high.nearest[i]:g}" if upper else f"x[{i}] >= {self._low.nearest[i]:g}"
 
     def halfspace(self, number: int) -> tuple[Floats, float]:
         i, upper = divmod(number, 2)
         normal = np.zeros(self.inputs)
         normal[i] = -1.0 if upper else 1.0
-        return normal, float(self.upper[i] if upper else -self.lower[i])
+        return normal, float(self._high.nearest[i] if upper else -self._low.nearest[i])
 
     def to_json(self) -> dict[str, Any]:
-        return {"kind": "box", "lower": self.lower.tolist(), "upper": self.upper.tolist()}
+        return {"kind": "box", "lower": self._low.to_json(), "upper": self._high.to_json()}
 
     def __repr__(self) -> str:
-        return f"Box({_short(self.lower)}, {_short(self.upper)})"
+        return f"Box({_short(self._low.nearest)}, {_short(self._high.nearest)})"
 
 
-def _bounds(values: ArrayLike, which: str) -> Floats:
-    array = float_array(values, f"the box's {which} bounds")
+def _bounds(values: ArrayLike | Numbers, which: str) -> Numbers:
+    array = read_numbers(values, f"the box's {which} bounds")
     if array.ndim > 1:
         raise AffineLensError(f"the box's {which} bounds must be a number or a list, but have shape {array.shape}")
     return array

@@ -8,19 +8,32 @@ coordinates.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.domain.inverse import ChartInverse
 from affinelens.errors import AffineLensError
 
 Floats = NDArray[np.float64]
-# Sums of coordinates up to this size stay far from overflow.
-LARGEST_BOUND = 1e300
+
+
+class EmptyDomainError(AffineLensError):
+    """No input satisfies the constraints."""
+
+
+class SinglePointError(AffineLensError):
+    """The constraints leave a single input, ``point``."""
+
+    def __init__(self, message: str, point: Sequence[Fraction] = ()) -> None:
+        super().__init__(message)
+        self.point = tuple(point)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +60,31 @@ class Frame:
         return self.chart.shape[0]
 
     @cached_property
+    def _floats(self) -> Floats:
+        return self.chart.to_floats()
+
+    @cached_property
+    def inverse(self) -> ChartInverse:
+        """From inputs to coordinates."""
+        return ChartInverse(self.chart)
+
+    @cached_property
     def is_plain(self) -> bool:
         """Whether the coordinates are simply the inputs."""
-        chart = self.chart.to_floats()
-        return chart.shape[0] == self.dim and bool(np.array_equal(chart, np.eye(self.dim, self.dim + 1)))
+        return self.inputs == self.dim and bool(np.array_equal(self._floats, np.eye(self.dim, self.dim + 1)))
 
     def to_inputs(self, coordinates: Floats) -> Floats:
         """Inputs at the given coordinates, one row a point."""
         if self.is_plain:
             return coordinates
-        chart = self.chart.to_floats()
-        return coordinates @ chart[:, :-1].T + chart[:, -1]
+        return coordinates @ self._floats[:, :-1].T + self._floats[:, -1]
 
 
 class Domain(ABC):
     """A bounded set of inputs."""
+
+    has_own_coordinates = False
+    """Whether points are named by coordinates of the domain's own, as on a slice, rather than by inputs."""
 
     @property
     @abstractmethod
@@ -74,6 +97,11 @@ class Domain(ABC):
         """The domain in its own coordinates."""
 
     @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Shape of the inputs, as far as the domain knows it."""
+        return (self.inputs,)
+
+    @property
     def dim(self) -> int:
         """Dimension of the domain: its inputs that are not fixed."""
         return self.frame.dim
@@ -83,17 +111,19 @@ class Domain(ABC):
 
         Inputs that the domain fixes must have the fixed value (rounded to float64, if it is not one).
         """
-        frame = self.frame
-        chart = frame.chart.to_floats()
-        free = chart[:, :-1].argmax(axis=0)
-        fixed = ~chart[:, :-1].any(axis=1)
-        coordinates = points[:, free]
-        inside = np.isfinite(points).all(axis=1)
-        inside &= (points[:, fixed] == chart[fixed, -1]).all(axis=1)
+        coordinates, inside = self.frame.inverse.coordinates(points)
+        return coordinates, inside & self.contains_coordinates(coordinates, inside)
+
+    def contains_coordinates(self, coordinates: Floats, asked: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+        """Which points, given in the domain's coordinates (one a row), lie in it; where not asked, the answer is no."""
+        inside: NDArray[np.bool_] = np.asarray(np.isfinite(coordinates).all(axis=1))
+        if asked is not None:
+            inside &= asked
+        rows = self.frame.rows.numerators
         for i in np.flatnonzero(inside).tolist():
             column = ExactMatrix.from_floats(np.append(coordinates[i], 1.0))
-            inside[i] = all(value >= 0 for value in (frame.rows.numerators * column.numerators).entries())
-        return coordinates, inside
+            inside[i] = all(value >= 0 for value in (rows * column.numerators).entries())
+        return inside
 
     @abstractmethod
     def describe_constraint(self, number: int) -> str:
@@ -106,17 +136,3 @@ class Domain(ABC):
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """A description from which :func:`affinelens.domain.domain_from_json` rebuilds the domain."""
-
-
-def float_array(values: ArrayLike, name: str) -> Floats:
-    """Numbers as float64, refused where that would change them: a domain is exactly what was asked for."""
-    try:
-        given = np.asarray(values)
-        array = given.astype(np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise AffineLensError(f"{name} must be numbers, but got {values!r:.80}") from error
-    if given.dtype.kind in "iuO" and any(
-        a != b for a, b in zip(given.ravel().tolist(), array.ravel().tolist(), strict=True)
-    ):
-        raise AffineLensError(f"{name} hold numbers that float64 cannot represent; round them first")
-    return array

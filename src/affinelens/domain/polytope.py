@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible, Optimum
 from affinelens.arithmetic.rational import fraction, stack_rows
-from affinelens.domain.frame import LARGEST_BOUND, Domain, Frame, float_array
+from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError
+from affinelens.domain.numbers import LARGEST_BOUND, Numbers, outward, read_numbers
 from affinelens.errors import AffineLensError
 
 Floats = NDArray[np.float64]
@@ -27,6 +28,8 @@ _TIGHTEN_UP_TO = 32
 class Polytope(Domain):
     """The polytope ``{x : W x + b >= 0}``; inputs that it fixes are taken as constants.
 
+    Fractions, decimals and integers are taken exactly; ``weight`` and ``offset`` are then the nearest float64s.
+
     Examples
     --------
     >>> import affinelens as al
@@ -35,16 +38,26 @@ class Polytope(Domain):
     2
     """
 
-    def __init__(self, W: ArrayLike, b: ArrayLike) -> None:  # noqa: N803 (the paper's name)
-        self.weight = _numbers(W, "W")
-        self.offset = _numbers(b, "b")
+    def __init__(self, W: ArrayLike | Numbers, b: ArrayLike | Numbers) -> None:  # noqa: N803 (the paper's name)
+        self._w, self._b = _numbers(W, "W"), _numbers(b, "b")
+        self.weight, self.offset = self._w.nearest, self._b.nearest
         if self.weight.ndim != 2 or 0 in self.weight.shape:
             raise AffineLensError(f"W must be a matrix with one row a constraint, but has shape {self.weight.shape}")
         if self.offset.shape != (len(self.weight),):
             raise AffineLensError(
                 f"b must hold one number a row of W, {len(self.weight)}, but has shape {self.offset.shape}"
             )
-        self._frame = _analyse(self.weight, self.offset)
+        self._frame = _analyse(self._rows())
+
+    def _rows(self) -> ExactMatrix:
+        """The constraints ``[W | b]``."""
+        if self._w.exact is self._b.exact is None:
+            return ExactMatrix.from_floats(np.hstack([self.weight, self.offset[:, None]]))
+        width = self.inputs
+        weights, offsets = self._w.fractions(), self._b.fractions()
+        return ExactMatrix.from_fractions(
+            [[*weights[i * width : (i + 1) * width], offset] for i, offset in enumerate(offsets)]
+        )
 
     @property
     def inputs(self) -> int:
@@ -61,34 +74,36 @@ class Polytope(Domain):
         return self.weight[number], float(self.offset[number])
 
     def to_json(self) -> dict[str, Any]:
-        return {"kind": "polytope", "W": self.weight.tolist(), "b": self.offset.tolist()}
+        return {"kind": "polytope", "W": self._w.to_json(), "b": self._b.to_json()}
 
     def __repr__(self) -> str:
         return f"Polytope({len(self.weight)} constraints on {self.inputs} inputs, dimension {self.dim})"
 
 
-def _numbers(values: ArrayLike, name: str) -> Floats:
-    array = float_array(values, f"the entries of the polytope's {name}")
-    if not np.isfinite(array).all():
+def _numbers(values: ArrayLike | Numbers, name: str) -> Numbers:
+    array = read_numbers(values, f"the entries of the polytope's {name}")
+    if not np.isfinite(array.nearest).all():
         raise AffineLensError(f"the polytope's {name} contains NaN or infinity; every entry must be a finite number")
     return array
 
 
-def _analyse(weight: Floats, offset: Floats) -> Frame:
-    rows = ExactMatrix.from_floats(np.hstack([weight, offset[:, None]]))
-    for i in np.flatnonzero(~weight.any(axis=1)):
-        if offset[i] < 0:
-            raise AffineLensError(
-                f"the polytope is empty: constraint {i} reads 0 x + {offset[i]:g} >= 0, which never holds"
+def _analyse(rows: ExactMatrix) -> Frame:
+    kept = []
+    for i, row in enumerate(rows.numerators.tolist()):
+        if any(row[:-1]):
+            kept.append(i)
+        elif row[-1] < 0:
+            offset = float(rows.entry(i, rows.shape[1] - 1))
+            raise EmptyDomainError(
+                f"the polytope is empty: constraint {i} reads 0 x + {offset:g} >= 0, which never holds"
             )
-    kept = np.flatnonzero(weight.any(axis=1)).tolist()
     if not kept:
         raise AffineLensError("the polytope is unbounded: no constraint bounds input 0, or any other; add some")
     rows = rows.rows(kept)
     box = _bounding_box(rows, kept)
     slack, proof = _widest(rows, box)
     if slack < 0:
-        raise AffineLensError(f"the polytope is empty: {_name(kept, proof)} cannot hold together; relax one of them")
+        raise EmptyDomainError(f"the polytope is empty: {_name(kept, proof)} cannot hold together; relax one of them")
     fixed = {} if slack > 0 else _fixed_inputs(rows, box)
     return _reduced_frame(rows, kept, box, fixed)
 
@@ -192,7 +207,10 @@ def _reduced_frame(
     inputs = rows.shape[1] - 1
     free = [k for k in range(inputs) if k not in fixed]
     if not free:
-        raise AffineLensError("the polytope fixes every input and is a single point; let at least one input vary")
+        raise SinglePointError(
+            "the polytope fixes every input and is a single point; let at least one input vary",
+            [fraction(fixed[k]) for k in range(inputs)],
+        )
     chart = [[fmpq(0)] * (len(free) + 1) for _ in range(inputs)]
     for position, k in enumerate(free):
         chart[k][position] = fmpq(1)
@@ -215,8 +233,8 @@ def _reduced_frame(
         )
     if len(free) <= _TIGHTEN_UP_TO:
         inner = _exact_ranges(reduced, inner)
-    lower = np.array([_outward(value, down=True) for value in inner[0]])
-    upper = np.array([_outward(value, down=False) for value in inner[1]])
+    lower = np.array([outward(fraction(value), down=True) for value in inner[0]])
+    upper = np.array([outward(fraction(value), down=False) for value in inner[1]])
     if max(np.abs(lower).max(), np.abs(upper).max()) > LARGEST_BOUND:
         raise AffineLensError(f"the polytope reaches beyond {LARGEST_BOUND:g}; rescale its inputs")
     return Frame(exact_chart, reduced, tuple(kept), lower, upper)
@@ -230,17 +248,6 @@ def _distinct_rows(rows: ExactMatrix) -> list[int]:
             divisor = gcd(*(int(a) for a in row))
             seen.setdefault(tuple(int(a) // divisor for a in row), i)
     return sorted(seen.values())
-
-
-def _outward(value: fmpq, *, down: bool) -> float:
-    exact = fraction(value)
-    try:
-        nearest = exact.numerator / exact.denominator
-    except OverflowError:
-        return np.inf if exact > 0 else -np.inf
-    if nearest == exact:
-        return nearest
-    return float(np.nextafter(nearest, -np.inf if down else np.inf))
 
 
 def _name(names: Sequence[int], rows: Sequence[int]) -> str:

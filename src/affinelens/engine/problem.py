@@ -98,7 +98,8 @@ class Problem:
     @cached_property
     def _domain_split(self) -> _DomainSplit:
         """The domain's rows as bounds of single coordinates and general rows; in low dimension all are general."""
-        rows = self.frame.rows.to_floats()
+        exact = self.frame.rows
+        rows = exact.to_floats()
         single = np.count_nonzero(rows[:, :-1], axis=1) == 1
         axis = np.flatnonzero(single) if self.box_mode else np.zeros(0, dtype=np.int64)
         coordinate = np.abs(rows[axis, :-1]).argmax(axis=1)
@@ -109,7 +110,8 @@ class Problem:
         form = Enclosure.affine(self.frame.rows.rows(general.tolist()), self._reach)
         place_general = np.full(len(rows), -1)
         place_general[general] = np.arange(len(general))
-        limits = rows[axis, -1] / np.abs(slope)
+        pairs = zip(axis.tolist(), coordinate.tolist(), strict=True)
+        limits = np.array([int(exact.numerators[i, self.dim]) / abs(int(exact.numerators[i, k])) for i, k in pairs])
         return _DomainSplit(place, coordinate, np.sign(slope), limits, place_general, form)
 
     def forms(self, pattern: Pattern, depth: int) -> list[Enclosure]:

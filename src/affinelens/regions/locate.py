@@ -22,13 +22,21 @@ from affinelens.network import Network
 from affinelens.network.enclosure import Enclosure
 
 Floats = NDArray[np.float64]
+# Points are evaluated together as long as no layer of theirs takes more numbers than this.
+_NUMBERS_AT_ONCE = 1 << 22
 
 
 def patterns_at(
     network: Network, frame: Frame, coordinates: Floats, interior: Sequence[Fraction]
 ) -> NDArray[np.unsignedinteger[Any]]:
     """Patterns of points in the domain, one row a point."""
-    patterns, undecided = _decided_by_rounding_bound(network, frame, coordinates)
+    widest = max(frame.inputs, *(stage.activation.size_in for stage in network.stages), 1)
+    at_once = max(1, _NUMBERS_AT_ONCE // widest)
+    parts = [
+        _decided_by_rounding_bound(network, frame, coordinates[start : start + at_once])
+        for start in range(0, len(coordinates), at_once)
+    ]
+    patterns, undecided = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     for i in np.flatnonzero(undecided).tolist():
         patterns[i] = _decided_exactly(network, frame, coordinates[i], interior)
     return patterns

@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from affinelens.arithmetic import ExactMatrix
+from affinelens.domain import Slice
 from affinelens.network.canonical import input_chart
 from affinelens.network.enclosure import Enclosure
+from affinelens.regions.local import LocalRegion
 
 if TYPE_CHECKING:
     from affinelens.regions.region_set import RegionSet
 
 Floats = NDArray[np.float64]
+# Affine maps of networks with more inputs than this are found by so many columns at a time.
+_INPUTS_AT_ONCE = 256
 
 
 class Region:
-    """A full-dimensional cell of the domain on which the network is one affine function."""
+    """A full-dimensional cell of the domain on which the network is one affine function.
+
+    Points, vertices, halfspaces and the affine map are in input coordinates; :attr:`local` has them in the domain's.
+    """
 
     def __init__(self, regions: RegionSet, index: int) -> None:
         self._regions = regions
@@ -27,8 +35,13 @@ class Region:
     @property
     def point(self) -> Floats:
         """An interior point, in input coordinates."""
-        point: Floats = self._regions.points[self.index]
+        point: Floats = self._regions.domain.frame.to_inputs(self.local.point[None])[0]
         return point
+
+    @property
+    def local(self) -> LocalRegion:
+        """The same region in the domain's own coordinates: those of a slice, or the inputs that are not fixed."""
+        return LocalRegion(self._regions, self.index)
 
     @property
     def exact_point(self) -> list[Fraction]:
@@ -58,8 +71,14 @@ class Region:
 
     @property
     def halfspaces(self) -> tuple[Floats, Floats]:
-        """``W, b`` of the region's minimal description ``{x : W x + b >= 0}`` in input coordinates, a row a facet."""
+        """``W, b`` of the region's minimal description ``{x : W x + b >= 0}`` in input coordinates, a row a facet.
+
+        On a slice it describes the region among the points of the slice, by as many inputs as the slice has
+        coordinates.
+        """
         regions = self._regions
+        if isinstance(regions.domain, Slice):
+            return regions.domain.pulled_back(*self.local.halfspaces)
         numbers = self._facet_numbers
         domain_count = regions.domain.frame.rows.shape[0]
         inputs = regions.network.input_size
@@ -82,9 +101,7 @@ class Region:
     @property
     def vertices(self) -> Floats:
         """The region's corners in input coordinates, a row each; the set must have been made with ``vertices=True``."""
-        offsets = self._regions.vertex_offsets
-        corners: Floats = self._regions.vertex_values[offsets[self.index] : offsets[self.index + 1]]
-        return corners
+        return self._regions.domain.frame.to_inputs(self.local.vertices)
 
     @property
     def neighbors(self) -> list[int | None]:
@@ -97,15 +114,27 @@ class Region:
     @property
     def affine(self) -> tuple[Floats, Floats]:
         """``J, c`` with network output ``J x + c`` all over the region, correctly rounded from exact arithmetic."""
-        return self._regions.network.effective(self.pattern)
+        network = self._regions.network
+        size = network.input_size
+        if size <= _INPUTS_AT_ONCE:
+            return network.effective(self.pattern)
+        columns = []
+        for start in range(0, size, _INPUTS_AT_ONCE):
+            some = np.zeros((size, min(_INPUTS_AT_ONCE, size - start) + 1))
+            some[start + np.arange(some.shape[1] - 1), np.arange(some.shape[1] - 1)] = 1.0
+            form = network.exact_forms(ExactMatrix.from_floats(some), self.pattern)[-1].to_floats()
+            columns.append(form[:, :-1])
+        return np.hstack(columns), form[:, -1]
 
     def __contains__(self, x: ArrayLike) -> bool:
         """Whether :meth:`RegionSet.locate` places x here (of the regions that share a border point it names one)."""
         return bool(self._regions.locate(x) == self.index)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{v:.6g}" for v in self.point[:4])
-        more = ", ..." if len(self.point) > 4 else ""
+        own = self._regions.domain.has_own_coordinates
+        point = self.local.point if own else self.point
+        shown = ", ".join(f"{v:.6g}" for v in point[:4])
+        more = ", ..." if len(point) > 4 else ""
         facets = self._regions.outcome.table.facets
         known = "" if facets is None else f", {len(self._facet_numbers)} facets"
-        return f"Region({self.index}, point=({shown}{more}){known})"
+        return f"Region({self.index}, {'t' if own else 'point'}=({shown}{more}){known})"

@@ -16,6 +16,7 @@ from affinelens.domain import Domain
 from affinelens.engine import Certificate, Facets, Outcome, Status, Vertices
 from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.network import Network
+from affinelens.regions.local import LocalRegions
 from affinelens.regions.locate import patterns_at
 from affinelens.regions.neighbors import neighbors
 from affinelens.regions.region import Region
@@ -32,7 +33,8 @@ class RegionSet:
 
     Columns come first: ``points``, ``patterns``, facets as values with offsets (``facet_values``, ``facet_offsets``),
     and on request vertices likewise (``vertex_values``, ``vertex_offsets``). ``rs[i]`` and iteration give
-    :class:`Region` views of single rows.
+    :class:`Region` views of single rows. Points and vertices are inputs; ``rs.local`` has them in the domain's own
+    coordinates.
     """
 
     def __init__(self, network: Network, domain: Domain, outcome: Outcome, options: dict[str, Any]) -> None:
@@ -40,7 +42,6 @@ class RegionSet:
         self.domain = domain
         self.outcome = outcome
         self.options = options
-        self._points: Floats | None = None
         self._lookup: dict[bytes, int] | None = None
 
     @property
@@ -67,12 +68,15 @@ class RegionSet:
         """The paper's R_1 .. R_L: how many cells the first l stages make."""
         return self.outcome.layer_counts
 
-    @property
+    @cached_property
     def points(self) -> Floats:
         """An interior point a region, in input coordinates."""
-        if self._points is None:
-            self._points = self.domain.frame.to_inputs(self.outcome.points)
-        return self._points
+        return self.domain.frame.to_inputs(self.outcome.points)
+
+    @property
+    def local(self) -> LocalRegions:
+        """Points and vertices in the domain's own coordinates: those of a slice, or the inputs that are not fixed."""
+        return LocalRegions(self)
 
     @property
     def patterns(self) -> NDArray[np.unsignedinteger[Any]]:
@@ -92,7 +96,8 @@ class RegionSet:
         return facets
 
     @property
-    def _vertices(self) -> Vertices:
+    def vertices(self) -> Vertices:
+        """The vertices of all regions as the engine found them, in the domain's own coordinates."""
         vertices = self.outcome.table.vertices
         if vertices is None:
             raise AffineLensError("this set was made without vertices; enumerate with vertices=True to have them")
@@ -110,11 +115,11 @@ class RegionSet:
     @property
     def vertex_values(self) -> Floats:
         """All vertices in input coordinates; region i's are from ``vertex_offsets[i]`` to ``vertex_offsets[i + 1]``."""
-        return self.domain.frame.to_inputs(self._vertices.points)
+        return self.domain.frame.to_inputs(self.vertices.points)
 
     @property
     def vertex_offsets(self) -> NDArray[np.int64]:
-        return self._vertices.offsets
+        return self.vertices.offsets
 
     @cached_property
     def neighbor_values(self) -> NDArray[np.int64]:
@@ -143,10 +148,8 @@ class RegionSet:
 
     def exact_point(self, index: int) -> list[Fraction]:
         """An interior point of one region, in rationals and input coordinates."""
-        stored = self.outcome.exact_points.get(index)
-        coordinates = stored if stored is not None else [Fraction(v) for v in self.outcome.points[index].tolist()]
         chart = self.domain.frame.chart
-        homogeneous = [*coordinates, Fraction(1)]
+        homogeneous = [*self[index].local.exact_point, Fraction(1)]
         return [
             sum((chart.entry(i, k) * homogeneous[k] for k in range(chart.shape[1])), Fraction(0))
             for i in range(chart.shape[0])
@@ -176,23 +179,28 @@ class RegionSet:
         That is outside the domain or, in an incomplete set, where none was found.
 
         Takes one point or several (a row each; the answer is then an array). A point on a border is assigned to one
-        of the regions that meet there, always the same one.
+        of the regions that meet there, always the same one. On a slice, points may be inputs that lie on it (up to the
+        rounding of computing them) or, where the two differ in number, slice coordinates.
         """
         points = np.asarray(x, dtype=np.float64)
-        size = self.network.input_size
-        single = points.size == size and (points.ndim == 1 or points.shape == self.network.input_shape)
-        if not single and (points.ndim < 2 or points.size != len(points) * size):
-            raise AffineLensError(f"locate takes points of {size} numbers, but got an array of shape {points.shape}")
-        found = self._locate(points.reshape(-1, size))
-        return int(found[0]) if single else found
+        size, dim = self.network.input_size, self.domain.dim
+        shapes = (self.network.input_shape, self.domain.input_shape)
+        single = points.size == size and (points.ndim == 1 or points.shape in shapes)
+        if single or (points.ndim >= 2 and points.size == len(points) * size):
+            found = self._locate(*self.domain.coordinates(points.reshape(-1, size)))
+            return int(found[0]) if single else found
+        if self.domain.has_own_coordinates and points.ndim in (1, 2) and points.shape[-1] == dim:
+            coordinates = points.reshape(-1, dim)
+            found = self._locate(coordinates, self.domain.contains_coordinates(coordinates))
+            return int(found[0]) if points.ndim == 1 else found
+        own = f" or {dim} slice coordinates" if self.domain.has_own_coordinates else ""
+        raise AffineLensError(f"locate takes points of {size} numbers{own}, but got an array of shape {points.shape}")
 
-    def _locate(self, points: Floats) -> NDArray[np.int64]:
-        result = np.full(len(points), -1, dtype=np.int64)
-        coordinates, inside = self.domain.coordinates(points)
+    def _locate(self, coordinates: Floats, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+        result = np.full(len(coordinates), -1, dtype=np.int64)
         if not len(self) or not inside.any():
             return result
-        stored = self.outcome.exact_points.get(0)
-        interior = stored if stored is not None else [Fraction(v) for v in self.outcome.points[0].tolist()]
+        interior = self[0].local.exact_point
         patterns = patterns_at(self.network, self.domain.frame, coordinates[inside], interior)
         if self._lookup is None:
             self._lookup = {pattern.tobytes(): i for i, pattern in enumerate(self.patterns)}
@@ -204,15 +212,19 @@ class RegionSet:
         """The columns as an Arrow table."""
         from affinelens.regions.table import columns_to_table
 
-        return columns_to_table(self.outcome.table, self.domain.frame)
+        return columns_to_table(self.outcome.table, self.domain)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A data frame with one row a region: its point (``x0, x1, ...``), pattern and number of facets."""
+        """A data frame with one row a region: its point, pattern and number of facets.
+
+        The point is in inputs ``x0, x1, ...`` or, on a slice, in slice coordinates ``t0, t1, ...``.
+        """
         try:
             import pandas
         except ImportError as error:
             raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from error
-        frame = pandas.DataFrame(self.points, columns=[f"x{i}" for i in range(self.network.input_size)])
+        letter, points = ("t", self.local.points) if self.domain.has_own_coordinates else ("x", self.points)
+        frame = pandas.DataFrame(points, columns=[f"{letter}{i}" for i in range(points.shape[1])])
         frame["pattern"] = list(self.patterns)
         if self.outcome.table.facets is not None:
             frame["facets"] = np.diff(self.facet_offsets)

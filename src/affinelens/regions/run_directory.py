@@ -94,7 +94,7 @@ class RunWriter:
         from affinelens.regions.table import columns_to_table
 
         file = self._folder / f"regions-{next(self._numbers):05d}.parquet"
-        table = columns_to_table(columns, self._domain.frame, packed=True)
+        table = columns_to_table(columns, self._domain, packed=True)
         pq.write_table(table, file, compression="zstd", use_dictionary=False, write_statistics=False)
         return {"file": file.name, "regions": len(columns), "sha256": _sha256(file)}
 
@@ -277,7 +277,7 @@ def _read_columns(folder: Path, manifest: dict[str, Any], network: Network, doma
         if unpacked > max(_SMALL_ENOUGH, _LARGEST_RATIO * file.stat().st_size):
             raise AffineLensError(f"{file.name} would unpack to {unpacked} bytes, far more than it holds")
         tables.append(parquet.read())
-    return columns_from_table(pa.concat_tables(tables), network, domain.frame)
+    return columns_from_table(pa.concat_tables(tables), network, domain)
 
 
 def _sha256(file: Path) -> str:

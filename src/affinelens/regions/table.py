@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from affinelens.domain import Frame
+from affinelens.domain import Domain
 from affinelens.engine import Columns, Facets, Vertices
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
@@ -19,16 +19,21 @@ from affinelens.network import Network
 _FRACTION = re.compile(r"-?\d{1,4000}(/0*[1-9]\d{0,4000})?")
 
 
-def columns_to_table(columns: Columns, frame: Frame, *, packed: bool = False) -> pa.Table:
+def columns_to_table(columns: Columns, domain: Domain, *, packed: bool = False) -> pa.Table:
     """One row a region. ``point`` is in input coordinates; ``coordinates`` are the domain's own, where they differ.
+
+    A slice, which may be one of thousands of inputs, has coordinates only.
 
     Patterns are lists of numbers or, packed, their bytes one after another: files take a quarter of the time to write.
     """
     exact: list[list[str] | None] = [None] * len(columns)
     for index, point in columns.exact_points.items():
         exact[index] = [str(value) for value in point]
-    table = {"point": _fixed(frame.to_inputs(columns.points))}
-    if not frame.is_plain:
+    frame = domain.frame
+    table = {}
+    if not domain.has_own_coordinates:
+        table["point"] = _fixed(frame.to_inputs(columns.points))
+    if domain.has_own_coordinates or not frame.is_plain:
         table["coordinates"] = _fixed(columns.points)
     table["pattern"] = _bytes(columns.patterns) if packed else _fixed(columns.patterns)
     if columns.facets is not None:
@@ -43,11 +48,13 @@ def columns_to_table(columns: Columns, frame: Frame, *, packed: bool = False) ->
     return pa.table(table)
 
 
-def columns_from_table(table: pa.Table, network: Network, frame: Frame) -> Columns:
+def columns_from_table(table: pa.Table, network: Network, domain: Domain) -> Columns:
     """The columns, each checked for type, shape and range."""
+    frame = domain.frame
+    name = "point" if frame.is_plain and not domain.has_own_coordinates else "coordinates"
     choices = network.choice_offsets[-1]
     patterns = _packed_matrix(table, "pattern", choices, network.pattern_type)
-    points = _matrix(table, "point" if frame.is_plain else "coordinates", frame.dim, np.dtype(np.float64))
+    points = _matrix(table, name, frame.dim, np.dtype(np.float64))
     activations = [stage.activation for stage in network.stages]
     pieces = np.repeat([a.pieces for a in activations], [a.choices for a in activations])
     if not (np.isfinite(points).all() and np.all(patterns < pieces)):
