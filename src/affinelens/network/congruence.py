@@ -42,19 +42,34 @@ def label_sum(linear: AffineSum, sources: Sequence[Labels]) -> Labels:
     return _combined(terms) if terms else np.zeros(linear.size, dtype=np.int64)
 
 
-def label_outputs(activation: Activation, labels: Labels) -> Labels:
-    """Labels of an activation's outputs, given those of its pre-activations."""
+def label_outputs(activation: Activation, labels: Labels, first: Labels, last: Labels) -> Labels:
+    """Labels of an activation's outputs, given those of its pre-activations and the pieces that each can be on.
+
+    Of a group, ``first`` is the candidate that wins, unless ``last`` differs from it.
+    """
+    settled = first == last
     if isinstance(activation, MaxGroups):
-        sizes = np.diff(activation.starts)
-        if len(set(sizes.tolist())) > 1:
-            return 1 + np.arange(activation.choices)
-        return _numbered(labels.reshape(activation.choices, -1))
+        found = int(labels.max(initial=0)) + 1 + _groups_labelled(activation, labels)
+        return np.where(settled, labels[activation.starts[:-1] + first], found)
     assert isinstance(activation, PiecewiseLinear)
+    unit = np.arange(activation.size_in)
     table = np.hstack([activation.breakpoints, activation.slopes, activation.offsets])
+    table[settled] = 0.0
+    slopes, offsets = np.where(settled, activation.slopes[unit, first], 0.0), activation.offsets[unit, first]
+    table = np.hstack([table, np.stack([slopes, np.where(settled, offsets, 0.0), ~settled], axis=1)])
     kinds = np.unique(table, axis=0, return_inverse=True)[1].ravel()
-    found = _numbered(np.stack([labels, kinds], axis=1)) + 1
+    constant = settled & (slopes == 0.0)
+    found = _numbered(np.stack([np.where(constant, 0, labels), kinds], axis=1)) + 1
     at_zero = activation.apply(np.zeros((activation.size_in, 1)))[:, 0]
-    return np.where((labels == 0) & (at_zero == 0.0), 0, found)
+    is_zero = np.where(settled, (offsets == 0.0) & (constant | (labels == 0)), (labels == 0) & (at_zero == 0.0))
+    return np.where(is_zero, 0, found)
+
+
+def _groups_labelled(groups: MaxGroups, labels: Labels) -> Labels:
+    sizes = np.diff(groups.starts)
+    if len(set(sizes.tolist())) > 1:
+        return 1 + np.arange(groups.choices)
+    return _numbered(labels.reshape(groups.choices, -1))
 
 
 def _numbered(rows: NDArray[np.int64]) -> Labels:

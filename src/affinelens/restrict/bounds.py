@@ -58,8 +58,8 @@ def bound_stages(network: Network, frame: Frame) -> list[StageBounds]:
                 sources[k] = None
         low, high = _range(z)
         labels = label_sum(stage.linear, source_labels)
-        source_labels.append(label_outputs(stage.activation, labels))
         signs = break_signs(stage.activation, z, low, high, labels)
+        source_labels.append(label_outputs(stage.activation, labels, *possible_pieces(stage.activation, signs)))
         output = _relaxed(stage.activation, z, low, high, signs)
         sources.append(output)
         excess = output.rows.shape[1] - frame.dim - 1 - _MOST_SYMBOLS
@@ -178,6 +178,17 @@ def _lines(activation: PiecewiseLinear, low: Floats, high: Floats, signs: Signs)
         offsets[u] = min(above) + (max(above) - min(above)) / 2
         radius[u] = max(max(above) - offsets[u], offsets[u] - min(above)) + 8 * UNIT_ROUNDOFF * size
     return slopes, offsets, np.where(first < last, upward(radius), 0.0)
+
+
+def possible_pieces(activation: Activation, signs: Signs) -> tuple[Indices, Indices]:
+    """The first and the last piece that every choice can be on; of a group, the first and last possible winner."""
+    if isinstance(activation, PiecewiseLinear):
+        return open_pieces(activation, signs)
+    assert isinstance(activation, MaxGroups)
+    may = may_win(activation, signs)
+    place = np.arange(activation.size_in) - np.repeat(activation.starts[:-1], np.diff(activation.starts))
+    first = np.minimum.reduceat(np.where(may, place, activation.size_in), activation.starts[:-1])
+    return first, np.maximum.reduceat(np.where(may, place, -1), activation.starts[:-1])
 
 
 def open_pieces(activation: PiecewiseLinear, signs: Signs) -> tuple[Indices, Indices]:

@@ -396,12 +396,15 @@ def _make_hyperplanes(
             functions.unit[H_ERROR, u] = functions.hyperplane[H_ERROR, lane] if is_on else 0.0
             functions.unit[H_CONSTANT_ERROR, u] = functions.hyperplane[H_CONSTANT_ERROR, lane] if is_on else 0.0
     for b in range(program.stage[stage, BREAKS]):
-        _make_hyperplane(program, functions, stage, source, b)
+        _make_hyperplane(program, functions, rows, stage, source, b)
 
 
 @kernel
-def _make_hyperplane(program: Program, functions: Functions, stage: int, source: int, b: int) -> None:
-    """A hyperplane that is not simply the zero of a unit: a threshold or a difference of two units."""
+def _make_hyperplane(program: Program, functions: Functions, rows: Rows, stage: int, source: int, b: int) -> None:
+    """A hyperplane that is not simply the zero of a unit: a threshold or a difference of two units.
+
+    Between a ReLU that is on and one that is off there is none: the former is larger all over the cell.
+    """
     d = program.dim
     width = program.stage[stage, PADDED]
     stride, lane = program.stage[stage, PADDED_BREAKS], program.stage[stage, LANE_OFFSET]
@@ -415,12 +418,18 @@ def _make_hyperplane(program: Program, functions: Functions, stage: int, source:
         error += functions.unit[H_ERROR, first + minus]
         constant_error += functions.unit[H_CONSTANT_ERROR, first + minus]
     size = 0.0
+    plus_size = functions.unit[H_ERROR, first + plus] + functions.unit[H_CONSTANT_ERROR, first + plus]
+    minus_size = 0.0
+    if minus >= 0:
+        minus_size = functions.unit[H_ERROR, first + minus] + functions.unit[H_CONSTANT_ERROR, first + minus]
     for k in range(d + 1):
         value = functions.levels[source + k * width + plus]
         size = abs(value) + (size if k < d else 0.0)
+        plus_size += abs(value)
         if minus >= 0:
             other = functions.levels[source + k * width + minus]
             size += abs(other)
+            minus_size += abs(other)
             value -= other
         if k == d:
             size += abs(threshold)
@@ -430,8 +439,27 @@ def _make_hyperplane(program: Program, functions: Functions, stage: int, source:
             error += rounding * size
         if k == d and (minus >= 0 or threshold != 0.0):
             constant_error += rounding * size
+    if minus >= 0:
+        larger = _comparison(program, rows, plus_size == 0.0, minus_size == 0.0, first + plus, first + minus)
+        if larger != 0:
+            for k in range(d + 1):
+                functions.levels[(d + 1) * lane + k * stride + b] = float(larger) if k == d else 0.0
+            error, constant_error = 0.0, 0.0
     functions.hyperplane[H_ERROR, lane + b] = error
     functions.hyperplane[H_CONSTANT_ERROR, lane + b] = constant_error
+
+
+@kernel
+def _comparison(program: Program, rows: Rows, zero_plus: bool, zero_minus: bool, plus: int, minus: int) -> int:
+    """1 or -1 where one of two units is a ReLU that is on and the other is zero, 0 where that is not known."""
+    if zero_minus and _is_on(program, rows, plus):
+        return 1
+    return -1 if zero_plus and _is_on(program, rows, minus) else 0
+
+
+@inlined
+def _is_on(program: Program, rows: Rows, u: int) -> bool:
+    return program.copy[u, COPIED_LANE] >= 0 and rows.sign[program.copy[u, COPIED_BREAK]] > 0
 
 
 @inlined

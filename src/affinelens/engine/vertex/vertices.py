@@ -10,9 +10,12 @@ from affinelens.engine.vertex.bits import NONE, ONE, ZERO, count_bits, lowest_bi
 from affinelens.engine.vertex.error_bounds import crossing_error, value_bound
 from affinelens.engine.vertex.jit import inlined, kernel, unreordered
 from affinelens.engine.vertex.lanes import LANES, above, largest, load, splat, store, total
-from affinelens.engine.vertex.program import BREAK_OFFSET, LANE_OFFSET, PADDED_BREAKS, Program
+from affinelens.engine.vertex.program import (
+    BREAK_OFFSET, CHOICE, CHOICE_OFFSET, COPIED_BREAK, FIRST_UNIT, GROUPED, GROUP_SIZE, LANE_OFFSET, MINUS,
+    PADDED_BREAKS, PLUS, UNIT_OFFSET, Program,
+)  # fmt: skip
 from affinelens.engine.vertex.state import (
-    BASE, BIT, BLOCK_BASE, BLOCK_EXTRA, BLOCK_SIZE, BY_INTEGERS, CONSTANT_ERROR, DECIDED, IS_WHOLE, KNOWN, PLACE,
+    BASE, BIT, BLOCK_BASE, BLOCK_EXTRA, BLOCK_SIZE, BREAK, BY_INTEGERS, CONSTANT_ERROR, DECIDED, IS_WHOLE, KNOWN, PLACE,
     REFRESHED, ROW_PLACE, SIZE, VERTEX, Arena, Rows,
 )  # fmt: skip
 
@@ -334,6 +337,8 @@ def look_again(
         bit = ONE << np.uint64(unit)
         rest &= rest - ONE
         place = first_place + 64 * w + unit
+        if stage >= 0 and program.stage[stage, GROUPED] and _is_tied(program, bits, rows, slots, stage, place, v, words):
+            continue
         sign = _weigh(control, arena, rows, slots, place, v, words, program.lanes, program.dim)
         if sign == 1:
             bits[v, words + w] |= bit
@@ -347,6 +352,47 @@ def look_again(
             requests[asked, BIT] = 64 * w + unit
             asked += 1
     return asked
+
+
+@kernel
+def _is_tied(program: Program, bits: Any, rows: Rows, slots: Any, stage: int, place: int, v: int, words: int) -> bool:
+    """Whether two candidates of a group are equal at a vertex because of other hyperplanes that it lies on.
+
+    Those are ties between members of the group, and zeros of ReLUs that members repeat: from them, equality is passed
+    on from member to member.
+    """
+    d, offset = program.dim, program.stage[stage, BREAK_OFFSET]
+    asked = rows.whole[place, d + BREAK]
+    choice = program.hyperplane[asked, CHOICE]
+    group = program.stage[stage, CHOICE_OFFSET] + choice
+    first, size = program.group[group, FIRST_UNIT], program.group[group, GROUP_SIZE]
+    if size > 64:
+        return False
+    units = program.stage[stage, UNIT_OFFSET] + first
+    equal = ONE << np.uint64(program.hyperplane[asked, PLUS] - first)
+    wanted = ONE << np.uint64(program.hyperplane[asked, MINUS] - first)
+    zero = NONE
+    grown = True
+    while grown:
+        before = equal
+        for w in range(words):
+            rest = bits[v, w]
+            while rest != NONE:
+                b = rows.whole[slots[64 * w + lowest_bit(rest), PLACE], d + BREAK]
+                rest &= rest - ONE
+                if b >= offset and program.hyperplane[b, CHOICE] == choice:
+                    pair = ONE << np.uint64(program.hyperplane[b, PLUS] - first)
+                    pair |= ONE << np.uint64(program.hyperplane[b, MINUS] - first)
+                    if pair & equal != NONE:
+                        equal |= pair
+                elif b >= 0:
+                    for member in range(size):
+                        if program.copy[units + member, COPIED_BREAK] == b:
+                            zero |= ONE << np.uint64(member)
+        if zero & equal != NONE:
+            equal |= zero
+        grown = equal != before
+    return equal & wanted != NONE
 
 
 @kernel
