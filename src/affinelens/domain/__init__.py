@@ -7,11 +7,26 @@ from typing import Any
 from affinelens.domain.box import Box
 from affinelens.domain.frame import Domain, Frame
 from affinelens.domain.numbers import numbers_from_json
+from affinelens.domain.point import Point
 from affinelens.domain.polytope import Polytope
+from affinelens.domain.property import Case, Constraint, Property
 from affinelens.domain.slice import Slice
+from affinelens.domain.vnnlib import read_vnnlib
 from affinelens.errors import AffineLensError
 
-__all__ = ["Box", "Domain", "Frame", "Polytope", "Slice", "domain_from_json"]
+__all__ = [
+    "Box",
+    "Case",
+    "Constraint",
+    "Domain",
+    "Frame",
+    "Point",
+    "Polytope",
+    "Property",
+    "Slice",
+    "domain_from_json",
+    "read_vnnlib",
+]
 
 
 def domain_from_json(data: dict[str, Any]) -> Domain:
