@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import affinelens as al
-from affinelens.domain import Case, Constraint
+from affinelens.domain import Case, Constraint, domain_from_json
 from affinelens.domain.vnnlib import parse_vnnlib
 from affinelens.errors import AffineLensError
 
@@ -166,6 +167,9 @@ def test_a_property_of_a_single_input_is_a_point(linear: str) -> None:
     assert isinstance(domain, al.Point)
     assert domain.exact == (Fraction(1, 10), 0)
     assert domain.dim == 0
+    again = domain_from_json(json.loads(json.dumps(domain.to_json())))
+    assert isinstance(again, al.Point)
+    assert again.exact == domain.exact
     with pytest.raises(AffineLensError, match="single point"):
         al.count([([[1.0, 1.0]], [0.0]), ([[1.0]], [0.0])], domain)
 

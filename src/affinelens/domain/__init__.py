@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from affinelens.domain.box import Box
@@ -36,9 +37,11 @@ def domain_from_json(data: dict[str, Any]) -> Domain:
         return Box(numbers_from_json(data["lower"]), numbers_from_json(data["upper"]))
     if kind == "polytope":
         return Polytope(numbers_from_json(data["W"]), numbers_from_json(data["b"]))
+    if kind == "point":
+        return Point([Fraction(value) for value in numbers_from_json(data["values"])])
     if kind == "slice":
         window = domain_from_json(data["window"])
         return Slice.from_json(
             numbers_from_json(data["origin"]), numbers_from_json(data["basis"]), data["shape"], window
         )
-    raise AffineLensError(f"a domain of kind {kind!r} is unknown; box, polytope and slice are read")
+    raise AffineLensError(f"a domain of kind {kind!r} is unknown; box, polytope, point and slice are read")
