@@ -1,6 +1,6 @@
 """AffineLens: every affine region of a piecewise affine network on a bounded domain, exactly."""
 
-from affinelens.domain import Box, Domain, Polytope, Slice
+from affinelens.domain import Box, Domain, Point, Polytope, Property, Slice, read_vnnlib
 from affinelens.engine import Certificate, Progress, Status
 from affinelens.enumeration import IncompleteError, count, enumerate
 from affinelens.errors import AffineLensError, MissingExtraError
@@ -16,8 +16,10 @@ __all__ = [
     "IncompleteError",
     "MissingExtraError",
     "Network",
+    "Point",
     "Polytope",
     "Progress",
+    "Property",
     "Region",
     "RegionSet",
     "Slice",
@@ -27,4 +29,5 @@ __all__ = [
     "enumerate",
     "load",
     "network",
+    "read_vnnlib",
 ]

@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 
 import click
 
-from affinelens.domain import Box, Domain, Polytope
+from affinelens.cli_domain import WAYS, domain_options, read_domain, taken_from
+from affinelens.domain import Box, Domain
 from affinelens.engine import (
     ENGINES,
     Certificate,
@@ -31,11 +32,10 @@ from affinelens.engine import (
     choose,
     require_known,
 )
-from affinelens.enumeration import checked_limits, compile_for, walk
+from affinelens.enumeration import checked_limits, walk
 from affinelens.enumeration import enumerate as enumerate_regions
 from affinelens.errors import AffineLensError
 from affinelens.network import Network, network
-from affinelens.npz import read_npz
 from affinelens.regions.run_directory import require_writable
 from affinelens.version import __version__
 
@@ -92,12 +92,6 @@ def _options(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return apply
 
 
-_DOMAIN = _options(
-    click.option(
-        "--box", nargs=2, metavar="LO HI", help="Every input between LO and HI: numbers, or one per input as 0,0,1."
-    ),
-    click.option("--domain", "domain_file", metavar="FILE", help="An .npz file with W and b: the domain W x + b >= 0."),
-)
 _WALK = _options(
     click.option("--engine", default="auto", show_default=True, metavar="NAME", help=f"One of {', '.join(ENGINES)}."),
     click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes to use.  [default: one a core]"),
@@ -112,20 +106,19 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 
 @commands.command()
 @click.argument("model")
-@_DOMAIN
+@domain_options
 @_WALK
 @_JSON
-def inspect(
-    model: str, box: Any, domain_file: str | None, engine: str, as_json: bool, cut_outputs: bool, **limits: Any
-) -> int:
+def inspect(model: str, engine: str, as_json: bool, cut_outputs: bool, **options: Any) -> int:
     """Show a network, and what enumerating it on a domain would do."""
     started = time.perf_counter()
     compiled = network(model)
     require_known(engine)
-    workers = checked_limits(**limits).workers
+    asked = taken_from(options)
+    workers = checked_limits(**options).workers
     if cut_outputs:
         compiled = compiled.with_output_cut()
-    domain = _read_domain(compiled, box, domain_file) if box or domain_file else None
+    domain = read_domain(compiled, asked) if asked else None
     chosen = None if domain is None else _choices(compiled, domain, engine)
     report = _base_report(None, None, time.perf_counter() - started, engine if chosen is None else chosen[0].name) | {
         "model": model,
@@ -147,7 +140,7 @@ def inspect(
         return 0
     click.echo(compiled.report())
     if domain is None:
-        click.echo("domain: none given; add --box LO HI or --domain FILE")
+        click.echo(f"domain: none given; add {WAYS}")
     else:
         click.echo(f"domain: {domain!r}, dimension {domain.dim}")
         for task, choice in zip(("enumerate", "count"), chosen or (), strict=False):
@@ -163,13 +156,13 @@ def _choices(compiled: Network, domain: Domain, engine: str) -> list[Choice]:
 
 @commands.command()
 @click.argument("model")
-@_DOMAIN
+@domain_options
 @_WALK
 @_JSON
-def count(model: str, box: Any, domain_file: str | None, as_json: bool, **options: Any) -> int:
+def count(model: str, as_json: bool, **options: Any) -> int:
     """Count the regions of MODEL on a domain."""
     compiled = network(model)
-    domain = _read_domain(compiled, box, domain_file)
+    domain = read_domain(compiled, taken_from(options))
     with _progress() as progress:
         _, outcome = walk(compiled, domain, progress=progress, keep=False, **options)
     if as_json:
@@ -181,23 +174,21 @@ def count(model: str, box: Any, domain_file: str | None, as_json: bool, **option
 
 @commands.command("enumerate")
 @click.argument("model")
-@_DOMAIN
+@domain_options
 @_WALK
 @click.option("-o", "--output", metavar="RUN", help="Directory to save the regions in.")
 @click.option("--overwrite", is_flag=True, help="Replace a run that is already in RUN.")
 @click.option("--facets/--no-facets", default=True, help="Find the facets of each region.")
 @click.option("--vertices", is_flag=True, help="Keep the vertices of each region.")
 @_JSON
-def enumerate_command(
-    model: str, box: Any, domain_file: str | None, output: str | None, overwrite: bool, as_json: bool, **options: Any
-) -> int:
+def enumerate_command(model: str, output: str | None, overwrite: bool, as_json: bool, **options: Any) -> int:
     """Find every region of MODEL on a domain; -o saves them."""
     if output is not None:
         require_writable(_run_path(output), overwrite=overwrite)
     elif overwrite:
         raise AffineLensError("--overwrite replaces a run; say which with -o RUN")
     compiled = network(model)
-    domain = _read_domain(compiled, box, domain_file)
+    domain = read_domain(compiled, taken_from(options))
     with _progress() as progress:
         regions = enumerate_regions(compiled, domain, progress=progress, run=output, overwrite=overwrite, **options)
     if as_json:
@@ -245,44 +236,6 @@ def _run_path(text: str) -> Path:
     if not text.strip():
         raise AffineLensError("-o needs the name of a directory, but got an empty text")
     return Path(text)
-
-
-def _read_domain(compiled: Network, box: tuple[str, str] | None, domain_file: str | None) -> Domain:
-    if (box is None) == (domain_file is None):
-        raise AffineLensError("give the domain, once: --box LO HI or --domain FILE")
-    domain: Domain
-    if box is not None:
-        lower, upper = (_bounds(text) for text in box)
-        scalars = len(lower) == len(upper) == 1
-        domain = Box(lower[0], upper[0], dim=compiled.input_size) if scalars else Box(_spread(lower), _spread(upper))
-    else:
-        domain = _read_polytope(Path(str(domain_file)))
-    compile_for(compiled, domain)
-    return domain
-
-
-def _spread(bounds: list[float]) -> list[float] | float:
-    return bounds[0] if len(bounds) == 1 else bounds
-
-
-def _bounds(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise AffineLensError(f"--box takes numbers, or one per input as 0,0,1; got {text!r}") from error
-
-
-def _read_polytope(path: Path) -> Polytope:
-    arrays = read_npz(path)
-    if not {"W", "b"} <= set(arrays):
-        found = ", ".join(sorted(arrays)) or "nothing"
-        raise AffineLensError(
-            f"{path}: a domain file holds arrays W and b with W x + b >= 0, but this one holds {found}"
-        )
-    try:
-        return Polytope(arrays["W"], arrays["b"])
-    except AffineLensError as error:
-        raise error.located(str(path)) from error
 
 
 @contextmanager

@@ -143,6 +143,7 @@ def test_points_off_the_slice_are_not_in_it() -> None:
         (lambda: al.Slice([0, 0], [[1, 0]], 1), "window must be a Box or a Polytope, but got int"),
         (lambda: al.Slice([0, np.nan], [[1, 0]], al.Box(0, 1, dim=1)), "origin contains NaN"),
         (lambda: al.Slice(["a"], [[1]], al.Box(0, 1, dim=1)), "must be numbers"),
+        (lambda: al.Slice([0], [[1e200]], al.Box(0, 1e200, dim=1)), "reaches inputs beyond 1e\\+300"),
         (lambda: al.Slice.through([0, 0]), "two inputs"),
         (lambda: al.Slice.through([0, 0], [0, 0]), "2 points lie on a flat of dimension 0"),
         (lambda: al.Slice.through([0, 0, 0], [1, 1, 1], [2, 2, 2]), "3 points lie on a flat of dimension 1"),

@@ -79,6 +79,12 @@ class Frame:
             return coordinates
         return coordinates @ self._floats[:, :-1].T + self._floats[:, -1]
 
+    def reach(self) -> float:
+        """About how large an input can be, or a sum of the terms that make it up."""
+        coordinates = np.append(np.maximum(np.abs(self.lower), np.abs(self.upper)), 1.0)
+        with np.errstate(over="ignore"):
+            return float((np.abs(self._floats) @ coordinates).max())
+
 
 class Domain(ABC):
     """A bounded set of inputs."""

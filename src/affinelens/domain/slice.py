@@ -20,7 +20,7 @@ from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import sparse_matrix, stack_rows
 from affinelens.domain.box import Box
 from affinelens.domain.frame import Domain, Frame
-from affinelens.domain.numbers import Numbers, from_fractions, read_numbers
+from affinelens.domain.numbers import LARGEST_BOUND, Numbers, from_fractions, read_numbers
 from affinelens.domain.polytope import Polytope
 from affinelens.errors import AffineLensError
 
@@ -69,6 +69,8 @@ class Slice(Domain):
                 f"the slice's {count} basis vectors are linearly dependent and span dimension {rank}; leave out those "
                 f"that the others give"
             )
+        if not self.frame.reach() <= LARGEST_BOUND:
+            raise AffineLensError(f"the slice reaches inputs beyond {LARGEST_BOUND:g}; make its window smaller")
 
     @classmethod
     def through(cls, *points: ArrayLike, margin: float = 0.0, window: Domain | None = None) -> Slice:

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.domain import Domain
-from affinelens.engine import Certificate, Facets, Outcome, Status, Vertices
+from affinelens.engine import Certificate, Facets, Outcome, Status
 from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.network import Network
-from affinelens.regions.local import LocalRegions
+from affinelens.regions.local import LocalRegions, stored_vertices
 from affinelens.regions.locate import patterns_at
 from affinelens.regions.neighbors import neighbors
 from affinelens.regions.region import Region
@@ -96,14 +96,6 @@ class RegionSet:
         return facets
 
     @property
-    def vertices(self) -> Vertices:
-        """The vertices of all regions as the engine found them, in the domain's own coordinates."""
-        vertices = self.outcome.table.vertices
-        if vertices is None:
-            raise AffineLensError("this set was made without vertices; enumerate with vertices=True to have them")
-        return vertices
-
-    @property
     def facet_values(self) -> NDArray[np.int64]:
         """Hyperplane numbers of all facets; region i's are from ``facet_offsets[i]`` to ``facet_offsets[i + 1]``."""
         return self._facets.numbers
@@ -115,11 +107,11 @@ class RegionSet:
     @property
     def vertex_values(self) -> Floats:
         """All vertices in input coordinates; region i's are from ``vertex_offsets[i]`` to ``vertex_offsets[i + 1]``."""
-        return self.domain.frame.to_inputs(self.vertices.points)
+        return self.domain.frame.to_inputs(self.local.vertex_values)
 
     @property
     def vertex_offsets(self) -> NDArray[np.int64]:
-        return self.vertices.offsets
+        return stored_vertices(self.outcome).offsets
 
     @cached_property
     def neighbor_values(self) -> NDArray[np.int64]:

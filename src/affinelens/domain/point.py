@@ -1,0 +1,55 @@
+"""A single input as a domain: what is left where a property fixes every input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.domain.frame import Domain, Frame, SinglePointError
+from affinelens.domain.numbers import Numbers, from_fractions
+
+Floats = NDArray[np.float64]
+
+
+class Point(Domain):
+    """One input, exactly; it has dimension 0 and no regions, and a network is simply evaluated there."""
+
+    def __init__(self, values: Sequence[Fraction]) -> None:
+        self.exact = tuple(values)
+        self._numbers: Numbers = from_fractions(list(values), (len(self.exact),), "the point")
+
+    @property
+    def inputs(self) -> int:
+        return len(self.exact)
+
+    @property
+    def dim(self) -> int:
+        return 0
+
+    @property
+    def frame(self) -> Frame:
+        raise SinglePointError(
+            "the domain is a single point and has no regions; evaluate the network there", self.exact
+        )
+
+    @property
+    def values(self) -> Floats:
+        """The input in the nearest float64s."""
+        return self._numbers.nearest
+
+    def describe_constraint(self, number: int) -> str:
+        return f"x[{number}] == {self.values[number]:g}"
+
+    def halfspace(self, number: int) -> tuple[Floats, float]:
+        raise SinglePointError("the domain is a single point and has no halfspaces", self.exact)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": "point", "values": self._numbers.to_json()}
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{v:g}" for v in self.values[:4])
+        return f"Point({shown}{f', ... {self.inputs} inputs' if self.inputs > 4 else ''})"

@@ -1,0 +1,82 @@
+"""Questions about a network: input domains, each with a condition on inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
+
+from affinelens.domain.frame import Domain
+from affinelens.errors import AffineLensError
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """``sum a_i x_i + sum c_j y_j + constant >= 0``, or ``> 0`` if strict; coefficients of 0 are not listed."""
+
+    inputs: tuple[tuple[int, Fraction], ...]
+    outputs: tuple[tuple[int, Fraction], ...]
+    constant: Fraction
+    strict: bool = False
+
+    def value(self, x: Sequence[Fraction], y: Sequence[Fraction]) -> Fraction:
+        """The left-hand side at an input and its output."""
+        total = self.constant
+        for terms, values in ((self.inputs, x), (self.outputs, y)):
+            for index, coefficient in terms:
+                total += coefficient * values[index]
+        return total
+
+    def holds(self, x: Sequence[Fraction], y: Sequence[Fraction]) -> bool:
+        """Whether it holds at an input and its output, exactly."""
+        value = self.value(x, y)
+        return value > 0 if self.strict else value >= 0
+
+    def __str__(self) -> str:
+        terms = [f"{c} {name}_{i}" for name, part in (("X", self.inputs), ("Y", self.outputs)) for i, c in part]
+        return f"{' + '.join([*terms, str(self.constant)])} {'>' if self.strict else '>='} 0"
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A domain, and a condition in disjunctive normal form: it holds if all of any one of the conjunctions do."""
+
+    domain: Domain
+    condition: tuple[tuple[Constraint, ...], ...]
+
+    def holds(self, x: Sequence[Fraction], y: Sequence[Fraction]) -> bool:
+        """Whether the condition holds at an input of the domain and its output, exactly."""
+        return any(all(constraint.holds(x, y) for constraint in conjunction) for conjunction in self.condition)
+
+
+@dataclass(frozen=True, eq=False)
+class Property:
+    """What a VNN-LIB file asks: does any of its cases have an input whose output meets the case's condition?
+
+    ``notes`` says which alternatives of the file were dropped because no input satisfies them.
+    """
+
+    input_shape: tuple[int, ...]
+    output_shape: tuple[int, ...]
+    cases: tuple[Case, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def inputs(self) -> int:
+        return prod(self.input_shape)
+
+    @property
+    def outputs(self) -> int:
+        return prod(self.output_shape)
+
+    def require_sizes(self, inputs: int, outputs: int) -> None:
+        """Refuse a network that does not have the property's inputs and outputs."""
+        for word, own, other in (("inputs", self.inputs, inputs), ("outputs", self.outputs, outputs)):
+            if own != other:
+                raise AffineLensError(
+                    f"the property speaks of {own} {word} but the network has {other}; give the property's own network"
+                )
+
+    def __repr__(self) -> str:
+        return f"Property({self.inputs} inputs, {self.outputs} outputs, {len(self.cases)} cases)"
