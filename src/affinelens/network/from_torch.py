@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.network.canonical import Network
 from affinelens.network.graph import GraphBuilder, Tensor, parameter
+from affinelens.network.nonlinear import rectify
 
 try:
     import torch
@@ -34,7 +35,12 @@ Floats = NDArray[np.float64]
 
 
 def network_from_module(
-    module: torch.nn.Module, input_shape: Sequence[int] | None, *, inputs: int | None = None
+    module: torch.nn.Module,
+    input_shape: Sequence[int] | None,
+    *,
+    until: str | None = None,
+    fixed: Any = None,
+    inputs: int | None = None,
 ) -> Network:
     """Compile a module, as it behaves in evaluation mode, on inputs of the given shape (without the batch axis).
 
@@ -302,16 +308,16 @@ class _Replay:
         return self._builder.transpose(tensor, axes.tolist())
 
     def _relu(self, node: Node) -> Tensor:
-        return self._builder.rectify(self._tensor(node, 0), np.array(0.0), _place(node))
+        return rectify(self._builder, self._tensor(node, 0), np.array(0.0), _place(node))
 
     def _leaky_relu(self, node: Node) -> Tensor:
         slope = self._numbers(self._argument(node, 1, "negative_slope", 0.01), node, None)
-        return self._builder.rectify(self._tensor(node, 0), slope, _place(node))
+        return rectify(self._builder, self._tensor(node, 0), slope, _place(node))
 
     def _prelu(self, node: Node) -> Tensor:
         tensor, slopes = self._tensor(node, 0), self._array(node, 1)
         per_channel = (-1,) + (1,) * max(len(tensor.shape) - 2, 0)
-        return self._builder.rectify(tensor, slopes.reshape(per_channel), _place(node))
+        return rectify(self._builder, tensor, slopes.reshape(per_channel), _place(node))
 
     def _batch_norm(self, node: Node) -> tuple[Tensor]:
         """The operator has three results, of which evaluation mode uses the first."""
