@@ -240,10 +240,11 @@ class GraphBuilder:
 
     def activate(self, tensor: Tensor, activation: Activation, name: str, shape: Shape | None = None) -> Tensor:
         """Close a stage; the result has the tensor's shape unless the activation changes the size."""
+        shape = tensor.shape if shape is None else shape
         if not tensor.sources and tensor.bias is not None:
-            return self._settled(tensor, tensor.bias, activation, shape or tensor.shape)
+            return self._settled(tensor, tensor.bias, activation, shape)
         self._stages.append(Stage(name, self._affine_sum(tensor), activation))
-        return Tensor(shape or tensor.shape, {len(self._stages): identity(activation.size_out)})
+        return Tensor(shape, {len(self._stages): identity(activation.size_out)})
 
     def _settled(self, tensor: Tensor, constant: LinearMap, activation: Activation, shape: Shape) -> Tensor:
         """An activation of constants, whose pieces are known: no stage."""

@@ -342,9 +342,7 @@ def _thresholded_relu(call: Call) -> Value:
 def _shrink(call: Call) -> Value:
     width, shift = float(call.node.number("lambd", 0.5)), float(call.node.number("bias", 0.0))
     if width != shift:
-        call.refuse(
-            f"shrinking with lambd={width:g} and bias={shift:g} jumps; it is continuous where the two are equal"
-        )
+        call.refuse(f"shrinking with lambd={width:g} and bias={shift:g} is not continuous; the two must be equal")
     return nonlinear.soft_shrink(call.builder, call.tensor(0), width, call.name)
 
 
