@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from affinelens.errors import AffineLensError
 from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
@@ -18,19 +20,32 @@ from affinelens.network.from_arrays import (
 
 __all__ = ["Activation", "AffineSum", "MaxGroups", "Network", "PiecewiseLinear", "Stage", "compile_model", "network"]
 
-_ACCEPTED = "a torch.nn.Module, a path to an .onnx, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
+_ACCEPTED = "a torch.nn.Module, a path to an .onnx, .onnx.gz, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
 
 
-def network(model: Any, *, input_shape: Sequence[int] | None = None) -> Network:
+def network(
+    model: Any,
+    *,
+    input_shape: Sequence[int] | None = None,
+    until: str | None = None,
+    fixed: Mapping[str, ArrayLike] | None = None,
+) -> Network:
     """Compile a model into the canonical network whose regions are enumerated.
 
     Parameters
     ----------
     model
-        A ``torch.nn.Module``, a path to an ``.onnx``, ``.npz``, ``.safetensors`` or ``.pt`` (state dictionary) file,
-        a list of ``(W, b)`` pairs with ReLU between them, or a :class:`Network`, which is returned as it is.
+        A ``torch.nn.Module``, a path to an ``.onnx``, ``.onnx.gz``, ``.npz``, ``.safetensors`` or ``.pt`` (state
+        dictionary) file, a list of ``(W, b)`` pairs with ReLU between them, or a :class:`Network`, which is returned
+        as it is.
     input_shape
-        Shape of one input without the batch axis; needed only for torch modules whose first layer does not tell.
+        Shape of one input without the batch axis; needed only for torch modules whose first layer does not tell it and
+        ONNX files that leave it open.
+    until
+        Where to cut the model: the name of an ONNX node or tensor, or of a torch submodule or exported operation, whose
+        (first) output becomes the network's output.
+    fixed
+        Values for all inputs but one, by name, of a model that has several.
 
     Examples
     --------
@@ -41,34 +56,55 @@ def network(model: Any, *, input_shape: Sequence[int] | None = None) -> Network:
     >>> net([2.0])
     array([2.])
     """
-    return compile_model(model, input_shape)
+    return compile_model(model, input_shape, until=until, fixed=fixed)
 
 
-def compile_model(model: Any, input_shape: Sequence[int] | None = None, *, inputs: int | None = None) -> Network:
+def compile_model(
+    model: Any,
+    input_shape: Sequence[int] | None = None,
+    *,
+    until: str | None = None,
+    fixed: Mapping[str, ArrayLike] | None = None,
+    inputs: int | None = None,
+) -> Network:
     """As :func:`network`; ``inputs`` is the number of inputs where nothing else tells the shape."""
+    if isinstance(model, str | Path):
+        path = Path(model)
+        if _is_onnx(path):
+            _require_file(path)
+            from affinelens.network.from_onnx import network_from_onnx
+
+            return network_from_onnx(path, input_shape, until=until, fixed=fixed)
+    elif _is_torch_module(model):
+        from affinelens.network.from_torch import network_from_module
+
+        return network_from_module(model, input_shape, until=until, fixed=fixed, inputs=inputs)
+    for option, value in {"until": until, "fixed": fixed}.items():
+        if value is not None:
+            raise AffineLensError(f"{option}= is for ONNX files and torch modules only, but got {type(model).__name__}")
     if isinstance(model, Network):
         return model
     if isinstance(model, str | Path):
         return _from_file(Path(model))
-    if _is_torch_module(model):
-        from affinelens.network.from_torch import network_from_module
-
-        return network_from_module(model, input_shape, inputs=inputs)
     if isinstance(model, Sequence):
         return network_from_layers(model)
     raise AffineLensError(f"cannot read a network from {type(model).__name__}; give {_ACCEPTED}")
 
 
-def _from_file(path: Path) -> Network:
+def _is_onnx(path: Path) -> bool:
+    return path.name.lower().endswith((".onnx", ".onnx.gz"))
+
+
+def _require_file(path: Path) -> None:
     if not path.exists():
         raise AffineLensError(f"{path}: no such file; give {_ACCEPTED}")
     if not path.is_file():
         raise AffineLensError(f"{path}: not a file; give {_ACCEPTED}")
-    suffix = path.suffix.lower()
-    if suffix == ".onnx":
-        from affinelens.network.from_onnx import network_from_onnx
 
-        return network_from_onnx(path)
+
+def _from_file(path: Path) -> Network:
+    _require_file(path)
+    suffix = path.suffix.lower()
     readers = {
         ".npz": network_from_npz,
         ".safetensors": network_from_safetensors,

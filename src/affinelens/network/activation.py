@@ -171,8 +171,9 @@ class PiecewiseLinear(Activation):
 
     def apply_exact(self, z: ExactMatrix) -> ExactMatrix:
         pattern = np.zeros(self.size_in, dtype=np.int64)
-        for i, row in enumerate(z.to_fractions()):
-            pattern[i] = sum(1 for t in self.breakpoints[i] if np.isfinite(t) and row[0] > t)
+        for i, numerator in enumerate(z.numerators.entries()):
+            bounds = (t.as_integer_ratio() for t in self.breakpoints[i].tolist() if t < np.inf)
+            pattern[i] = sum(1 for over, under in bounds if numerator * under > over * z.denominator)
         unit = np.arange(self.size_in)
         scaled = z.scaled_rows(ExactMatrix.from_floats(self.slopes[unit, pattern]))
         return scaled + ExactMatrix.from_floats(self.offsets[unit, pattern])
@@ -231,15 +232,18 @@ class MaxGroups(Activation):
 
     @cached_property
     def breaks(self) -> Breaks:
-        plus, minus, choice = [], [], []
-        for group, (first, last) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
-            for a in range(first, last):
-                for b in range(a + 1, last):
-                    plus.append(a)
-                    minus.append(b)
-                    choice.append(group)
-        as_indices = [np.array(values, dtype=np.int64) for values in (plus, minus, choice)]
-        return Breaks(as_indices[0], as_indices[1], np.zeros(len(plus)), as_indices[2])
+        """Every pair of a group, the groups one after the other."""
+        sizes = np.diff(self.starts)
+        parts = [np.empty((0, 3), dtype=np.int64)]
+        for size in np.unique(sizes).tolist():
+            groups = np.flatnonzero(sizes == size)
+            first, second = np.triu_indices(size, 1)
+            table = np.stack(np.broadcast_arrays(first, second, groups[:, None]), axis=-1)
+            table[..., :2] += self.starts[groups][:, None, None]
+            parts.append(table.reshape(-1, 3))
+        rows = np.concatenate(parts)
+        rows = rows[np.argsort(rows[:, 2], kind="stable")]
+        return Breaks(rows[:, 0], rows[:, 1], np.zeros(len(rows)), rows[:, 2])
 
     @cached_property
     def _pair_index(self) -> dict[tuple[int, int], int]:
@@ -319,13 +323,12 @@ def _without_idle_breakpoints(breakpoints: Floats, slopes: Floats, offsets: Floa
     same = (slopes[:, :-1] == slopes[:, 1:]) & (offsets[:, :-1] == offsets[:, 1:])
     keep = np.isfinite(breakpoints) & ~same
     width = int(keep.sum(axis=1).max(initial=0))
-    units = len(breakpoints)
-    new_breakpoints = np.full((units, width), np.inf)
-    new_slopes = np.repeat(slopes[:, :1], width + 1, axis=1)
-    new_offsets = np.repeat(offsets[:, :1], width + 1, axis=1)
-    for i in range(units):
-        kept = np.flatnonzero(keep[i])
-        new_breakpoints[i, : len(kept)] = breakpoints[i, kept]
-        new_slopes[i, 1 : len(kept) + 1] = slopes[i, kept + 1]
-        new_offsets[i, 1 : len(kept) + 1] = offsets[i, kept + 1]
-    return new_breakpoints, new_slopes, new_offsets
+    order = np.argsort(~keep, axis=1, kind="stable")[:, :width]
+    used = np.take_along_axis(keep, order, axis=1)
+
+    def packed(first: Floats | float, others: Floats) -> Floats:
+        return np.where(used, np.take_along_axis(others, order, axis=1), first)
+
+    new_slopes = np.hstack([slopes[:, :1], packed(slopes[:, :1], slopes[:, 1:])])
+    new_offsets = np.hstack([offsets[:, :1], packed(offsets[:, :1], offsets[:, 1:])])
+    return packed(np.inf, breakpoints), new_slopes, new_offsets

@@ -43,7 +43,7 @@ class AffineSum:
         for k, linear in self.sources:
             total = total + linear.apply(values[k])
         if self.bias is not None:
-            total = total + self.bias.apply(np.ones((1, columns)))
+            total = total + self.bias.apply(np.ones((1, 1)))
         return total
 
     def propagate(self, forms: Sequence[Enclosure]) -> Enclosure:

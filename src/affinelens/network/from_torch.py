@@ -9,41 +9,62 @@ the numbers the model computes with. The module is left as it was found.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import logging
-import operator
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.network.canonical import Network
-from affinelens.network.graph import GraphBuilder, Tensor, parameter
+from affinelens.network.graph import GraphBuilder, checked_shape
 
 try:
     import torch
     from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
-    from torch.fx.node import Node, map_arg
+    from torch.fx.node import Node
+
+    from affinelens.network.torch_operators import PASSIVE, TAILS, evaluate
+    from affinelens.network.torch_replay import Replay, module_paths, operator_name
 except ImportError as missing:
     raise MissingExtraError.for_extra("torch", "torch", "compiling a torch module") from missing
 
-Floats = NDArray[np.float64]
+# Operators that are read through the ones they are made of.
+_COMPOSED = ("addcdiv", "addcmul", "einsum", "outer", "tensordot")
 
 
 def network_from_module(
-    module: torch.nn.Module, input_shape: Sequence[int] | None, *, inputs: int | None = None
+    module: torch.nn.Module,
+    input_shape: Sequence[int] | None,
+    *,
+    until: str | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    inputs: int | None = None,
 ) -> Network:
     """Compile a module, as it behaves in evaluation mode, on inputs of the given shape (without the batch axis).
 
     Where no shape is given, the first linear layer tells it, or else the number of inputs does.
     """
     _require_plain_parameters(module)
-    shape = _inferred_shape(module, inputs) if input_shape is None else _checked_shape(input_shape)
+    shape = _inferred_shape(module, inputs) if input_shape is None else checked_shape(input_shape)
+    builder = GraphBuilder(shape)
     with torch.no_grad():
-        return _Replay(_export(module, shape), shape).network()
+        constants = _fixed_tensors(module, fixed or {}, builder)
+        program = _export(module, shape, constants)
+        replay = Replay(builder)
+        _bind_inputs(replay, program, constants)
+        output = _output_node(program) if until is None else _named_node(program, until)
+        tail = _tail(output)
+        needed = _ancestors(output)
+        for node in program.graph.nodes:
+            if node in needed and not replay.knows(node):
+                value = None if node.op == "get_attr" else evaluate(replay, node, tail=node is tail)
+                replay.define(node, value)
+        return builder.finish(replay.tensor(output))
 
 
 def _require_plain_parameters(module: torch.nn.Module) -> None:
@@ -75,28 +96,59 @@ def _inferred_shape(module: torch.nn.Module, inputs: int | None) -> tuple[int, .
     raise AffineLensError("the module has no nn.Linear that tells the shape of an input; pass input_shape=")
 
 
-def _checked_shape(input_shape: Sequence[int]) -> tuple[int, ...]:
-    try:
-        shape = tuple(operator.index(size) for size in input_shape)
-    except TypeError:
-        shape = ()
-    if not shape or min(shape) < 1:
-        raise AffineLensError(f"input_shape={input_shape!r} is not a shape; give positive sizes without the batch axis")
-    return shape
+def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any], builder: GraphBuilder) -> dict[str, torch.Tensor]:
+    """The values given for arguments of the forward pass, in the module's own type; one argument must be left."""
+    arguments = inspect.signature(module.forward).parameters
+    for name in fixed:
+        if name not in arguments:
+            raise AffineLensError(f"fixed= names {name!r}, but the forward pass takes {', '.join(arguments)}")
+    needed = [
+        name
+        for name, argument in arguments.items()
+        if argument.default is argument.empty and argument.kind is argument.POSITIONAL_OR_KEYWORD and name not in fixed
+    ]
+    if len(needed) > 1:
+        values = ", ".join(f"{name!r}: values" for name in needed[1:])
+        raise AffineLensError(
+            f"the forward pass takes {', '.join(needed)}, but a network has one input; "
+            f"fixed={{{values}}} leaves the first"
+        )
+    kind = _number_format(module)
+    tensors = {}
+    for name, values in fixed.items():
+        try:
+            given = values if isinstance(values, torch.Tensor) else torch.as_tensor(np.asarray(values))
+        except (TypeError, ValueError) as error:
+            raise AffineLensError(f"fixed input {name!r} is not an array of numbers") from error
+        tensors[name] = given.to(**kind) if given.is_floating_point() else given
+        if not torch.equal(tensors[name].cpu().double(), given.cpu().double()):
+            builder.note(f"fixed input {name!r} was rounded to {tensors[name].dtype}, the module's type")
+    return tensors
 
 
-def _export(module: torch.nn.Module, shape: tuple[int, ...]) -> torch.export.ExportedProgram:
+def _export(
+    module: torch.nn.Module, shape: tuple[int, ...], fixed: Mapping[str, torch.Tensor]
+) -> torch.export.ExportedProgram:
     example = torch.zeros((1, *shape), **_number_format(module))
+    free = [name for name in inspect.signature(module.forward).parameters if name not in fixed]
+    inputs = ((), {free[0]: example, **fixed}) if fixed and free else ((example,), {})
     try:
         with _evaluation_mode(module), _silence():
-            program: torch.export.ExportedProgram = torch.export.export(module, (example,)).run_decompositions({})
-            return program
+            program: torch.export.ExportedProgram = torch.export.export(module, *inputs)
+            return program.run_decompositions(_decompositions())
     except Exception as error:  # whatever the user's forward pass raises
         cause = " ".join(next(iter(str(error).splitlines()), type(error).__name__).split()).rstrip(".")
         raise AffineLensError(
             f"torch.export cannot trace {type(module).__name__} on an input of shape {(1, *shape)} ({cause}); the "
             f"forward pass must take one tensor of the shape in input_shape= and have no data-dependent control flow"
         ) from error
+
+
+def _decompositions() -> dict[Any, Any]:
+    """How the composed operators are taken apart; every other operator is kept."""
+    known = torch.export.default_decompositions()
+    overloads = [getattr(torch.ops.aten, name).default for name in _COMPOSED]
+    return {overload: known[overload] for overload in overloads if overload in known}
 
 
 def _number_format(module: torch.nn.Module) -> dict[str, Any]:
@@ -136,253 +188,60 @@ def _silence() -> Iterator[None]:
             logging.disable(level)
 
 
-class _Replay:
-    """Walks an exported graph; a value is a :class:`Tensor` where it depends on the input, else what torch computes."""
-
-    def __init__(self, program: torch.export.ExportedProgram, input_shape: tuple[int, ...]) -> None:
-        self._program = program
-        self._builder = GraphBuilder(input_shape)
-        self._values: dict[Node, Any] = {}
-        self._names: dict[Node, str] = {}
-
-    def network(self) -> Network:
-        output = self._output_node()
-        self._bind_inputs()
-        needed = _ancestors(output)
-        for node in self._program.graph.nodes:
-            if node in needed and node not in self._values:
-                self._values[node] = self._evaluate(node)
-        return self._builder.finish(self._as_tensor(self._values[output], output, output))
-
-    def _output_node(self) -> Node:
-        found: list[tuple[Any, Node]] = []
-        results: Any = self._program.graph.output_node().args[0]
-        for spec, node in zip(self._program.graph_signature.output_specs, results, strict=True):
-            if spec.kind is OutputKind.BUFFER_MUTATION:
-                raise AffineLensError(
-                    f"the module changes its buffer {spec.target} when it runs; a network must be a function"
-                )
-            if spec.kind is OutputKind.USER_OUTPUT:
-                found.append((spec.arg, node))
-        if len(found) != 1 or not isinstance(found[0][0], TensorArgument):
-            names = ", ".join(str(node) for _, node in found)
-            raise AffineLensError(f"the module returns {names or 'nothing'}; wrap it so that it returns one tensor")
-        return found[0][1]
-
-    def _bind_inputs(self) -> None:
-        placeholders = (node for node in self._program.graph.nodes if node.op == "placeholder")
-        for spec, node in zip(self._program.graph_signature.input_specs, placeholders, strict=True):
-            target = str(spec.target)
-            self._names[node] = target
-            if spec.kind is InputKind.USER_INPUT:
-                self._values[node] = self._builder.input(batched=True)
-            elif target in self._program.state_dict:
-                self._values[node] = self._program.state_dict[target]
+def _bind_inputs(replay: Replay, program: torch.export.ExportedProgram, fixed: Mapping[str, torch.Tensor]) -> None:
+    placeholders = (node for node in program.graph.nodes if node.op == "placeholder")
+    for spec, node in zip(program.graph_signature.input_specs, placeholders, strict=True):
+        target = str(spec.target)
+        if spec.kind is InputKind.USER_INPUT:
+            if node.name in fixed:
+                replay.define(node, fixed[node.name], f"fixed input {node.name!r}")
             else:
-                self._values[node] = self._program.constants.get(target)
+                replay.start(node)
+        elif target in program.state_dict:
+            replay.define(node, program.state_dict[target], target)
+        else:
+            replay.define(node, program.constants.get(target), target)
 
-    def _evaluate(self, node: Node) -> Any:
-        if node.op == "get_attr":
-            return None
-        args, kwargs = self._resolved(node.args), self._resolved(node.kwargs)
-        if node.target is operator.getitem:
-            return args[0][args[1]]
-        try:
-            if any(isinstance(self._values[source], Tensor) for source in node.all_input_nodes):
-                return self._operator(node)(self, node)
-            return self._fold(node, args, kwargs)
-        except AffineLensError as error:
-            raise error.located(f"{_place(node)} ({node.target})") from error
 
-    def _operator(self, node: Node) -> Callable[[_Replay, Node], Any]:
-        name = _operator_name(node)
-        if name not in _OPERATORS:
-            accepted = ", ".join(sorted(known.removeprefix("aten.") for known in _OPERATORS))
-            raise AffineLensError(f"this operator is not read; accepted are {accepted}")
-        return _OPERATORS[name]
-
-    def _fold(self, node: Node, args: Any, kwargs: Any) -> Any:
-        """Run an operator on constants, as the model does."""
-        if not isinstance(node.target, torch._ops.OpOverload):
-            raise AffineLensError("this operator is not read; write the module without it")
-        if torch.Tag.nondeterministic_seeded in node.target.tags:
-            raise AffineLensError("this operator draws random numbers; a network must be a function")
-        if node.all_input_nodes and _operator_name(node) not in _LAYOUT:
-            self._builder.note(
-                f"{_place(node)}: constants were combined by {node.target} in the model's own arithmetic"
+def _output_node(program: torch.export.ExportedProgram) -> Node:
+    found: list[tuple[Any, Node]] = []
+    results: Any = program.graph.output_node().args[0]
+    for spec, node in zip(program.graph_signature.output_specs, results, strict=True):
+        if spec.kind is OutputKind.BUFFER_MUTATION:
+            raise AffineLensError(
+                f"the module changes its buffer {spec.target} when it runs; a network must be a function"
             )
-        return node.target(*args, **kwargs)
-
-    def _resolved(self, arguments: Any) -> Any:
-        """Arguments with nodes replaced by their values."""
-        return map_arg(arguments, self._values.__getitem__)
-
-    def _argument(self, node: Node, position: int, name: str = "", default: Any = None) -> Any:
-        """The value of one argument, by position or keyword."""
-        return self._resolved(node.args[position] if position < len(node.args) else node.kwargs.get(name, default))
-
-    def _tensor(self, node: Node, position: int) -> Tensor:
-        return self._as_tensor(self._argument(node, position), node, node.args[position])
-
-    def _as_tensor(self, value: Any, node: Node, source: Any) -> Tensor:
-        return value if isinstance(value, Tensor) else self._builder.constant(self._numbers(value, node, source))
-
-    def _array(self, node: Node, position: int) -> Floats:
-        """A constant argument; parameters keep their numbers."""
-        value = self._argument(node, position)
-        if isinstance(value, Tensor):
-            raise AffineLensError(f"argument {position + 1} depends on the input too; it must be a constant")
-        return self._numbers(value, node, node.args[position])
-
-    def _numbers(self, value: Any, node: Node, source: Any) -> Floats:
-        name = self._names.get(source, source.name) if isinstance(source, Node) else "a number in the graph"
-        tensor = value.cpu() if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=torch.float64)
-        if tensor.ndim == 0:
-            tensor = tensor.to(_scalar_dtype(node))
-        wide = (tensor.double() if tensor.is_floating_point() else tensor).numpy(force=True)
-        return parameter(wide, name)
-
-    def _scaled(self, tensor: Tensor, node: Node, position: int, name: str) -> Tensor:
-        """The tensor times a Python number among the arguments (1 where it is left out)."""
-        return self._builder.scale(tensor, self._numbers(self._argument(node, position, name, 1.0), node, None))
-
-    def _linear(self, node: Node) -> Tensor:
-        product = self._builder.matmul_right(self._tensor(node, 0), self._array(node, 1).T)
-        if self._argument(node, 2, "bias") is None:
-            return product
-        return self._builder.add(product, self._tensor(node, 2))
-
-    def _matmul(self, node: Node, first: int = 0) -> Tensor:
-        if isinstance(self._argument(node, first + 1), Tensor):
-            return self._builder.matmul_left(self._array(node, first), self._tensor(node, first + 1))
-        return self._builder.matmul_right(self._tensor(node, first), self._array(node, first + 1))
-
-    def _addmm(self, node: Node) -> Tensor:
-        product = self._scaled(self._matmul(node, first=1), node, 4, "alpha")
-        return self._builder.add(self._scaled(self._tensor(node, 0), node, 3, "beta"), product)
-
-    def _add(self, node: Node) -> Tensor:
-        return self._builder.add(self._tensor(node, 0), self._scaled(self._tensor(node, 1), node, 2, "alpha"))
-
-    def _subtract(self, node: Node) -> Tensor:
-        return self._builder.subtract(self._tensor(node, 0), self._scaled(self._tensor(node, 1), node, 2, "alpha"))
-
-    def _subtract_from(self, node: Node) -> Tensor:
-        return self._builder.subtract(self._tensor(node, 1), self._scaled(self._tensor(node, 0), node, 2, "alpha"))
-
-    def _multiply(self, node: Node) -> Tensor:
-        tensor, factors = (0, 1) if isinstance(self._argument(node, 0), Tensor) else (1, 0)
-        return self._builder.scale(self._tensor(node, tensor), self._array(node, factors))
-
-    def _divide(self, node: Node) -> Tensor:
-        if self._argument(node, 2, "rounding_mode") is not None:
-            raise AffineLensError("a division that rounds is not piecewise affine")
-        return self._builder.divide(self._tensor(node, 0), self._array(node, 1))
-
-    def _negate(self, node: Node) -> Tensor:
-        return self._builder.scale(self._tensor(node, 0), np.array(-1.0))
-
-    def _reshape(self, node: Node) -> Tensor:
-        """Every operator that keeps the numbers and their order; the exporter has worked out the shape."""
-        if not _result(node).is_floating_point():
-            raise AffineLensError(f"a conversion to {_result(node).dtype} is not piecewise affine")
-        return self._builder.reshape(self._tensor(node, 0), tuple(_result(node).shape))
-
-    def _expand(self, node: Node) -> Tensor:
-        return self._builder.broadcast(self._tensor(node, 0), tuple(_result(node).shape))
-
-    def _permute(self, node: Node) -> Tensor:
-        return self._builder.transpose(self._tensor(node, 0), self._argument(node, 1, "dims"))
-
-    def _transpose(self, node: Node) -> Tensor:
-        tensor = self._tensor(node, 0)
-        axes = np.arange(len(tensor.shape))
-        swapped = [self._argument(node, 1, "dim0", 0), self._argument(node, 2, "dim1", -1)] if len(axes) > 1 else []
-        axes[swapped] = axes[swapped[::-1]]
-        return self._builder.transpose(tensor, axes.tolist())
-
-    def _relu(self, node: Node) -> Tensor:
-        return self._builder.rectify(self._tensor(node, 0), np.array(0.0), _place(node))
-
-    def _leaky_relu(self, node: Node) -> Tensor:
-        slope = self._numbers(self._argument(node, 1, "negative_slope", 0.01), node, None)
-        return self._builder.rectify(self._tensor(node, 0), slope, _place(node))
-
-    def _prelu(self, node: Node) -> Tensor:
-        tensor, slopes = self._tensor(node, 0), self._array(node, 1)
-        per_channel = (-1,) + (1,) * max(len(tensor.shape) - 2, 0)
-        return self._builder.rectify(tensor, slopes.reshape(per_channel), _place(node))
-
-    def _batch_norm(self, node: Node) -> tuple[Tensor]:
-        """The operator has three results, of which evaluation mode uses the first."""
-        mean = self._array(node, 3)
-        normalised = self._builder.batch_norm(
-            self._tensor(node, 0),
-            gain=np.ones(len(mean)) if node.args[1] is None else self._array(node, 1),
-            shift=np.zeros(len(mean)) if node.args[2] is None else self._array(node, 2),
-            mean=mean,
-            variance=self._array(node, 4),
-            epsilon=float(self._argument(node, 6, "eps")),
-            name=_place(node).split("/")[0],
-        )
-        return (normalised,)
+        if spec.kind is OutputKind.USER_OUTPUT:
+            found.append((spec.arg, node))
+    if len(found) != 1 or not isinstance(found[0][0], TensorArgument):
+        names = [str(node) for _, node in found]
+        chosen = next((str(node) for _, node in found if isinstance(node, Node) and node.op != "placeholder"), "")
+        advice = f"until={chosen!r} chooses one" if chosen else "wrap it so that it returns one"
+        raise AffineLensError(f"the module returns {', '.join(names) or 'nothing'} instead of one tensor; {advice}")
+    return found[0][1]
 
 
-_OPERATORS: dict[str, Callable[[_Replay, Node], Any]] = {
-    "aten._native_batch_norm_legit_no_training": _Replay._batch_norm,
-    "aten._to_copy": _Replay._reshape,
-    "aten._unsafe_view": _Replay._reshape,
-    "aten.add": _Replay._add,
-    "aten.addmm": _Replay._addmm,
-    "aten.alias": _Replay._reshape,
-    "aten.bmm": _Replay._matmul,
-    "aten.clone": _Replay._reshape,
-    "aten.detach": _Replay._reshape,
-    "aten.div": _Replay._divide,
-    "aten.expand": _Replay._expand,
-    "aten.flatten": _Replay._reshape,
-    "aten.leaky_relu": _Replay._leaky_relu,
-    "aten.linear": _Replay._linear,
-    "aten.matmul": _Replay._matmul,
-    "aten.mm": _Replay._matmul,
-    "aten.mul": _Replay._multiply,
-    "aten.mv": _Replay._matmul,
-    "aten.neg": _Replay._negate,
-    "aten.permute": _Replay._permute,
-    "aten.prelu": _Replay._prelu,
-    "aten.relu": _Replay._relu,
-    "aten.reshape": _Replay._reshape,
-    "aten.rsub": _Replay._subtract_from,
-    "aten.squeeze": _Replay._reshape,
-    "aten.sub": _Replay._subtract,
-    "aten.t": _Replay._transpose,
-    "aten.transpose": _Replay._transpose,
-    "aten.unsqueeze": _Replay._reshape,
-    "aten.view": _Replay._reshape,
-}
+def _named_node(program: torch.export.ExportedProgram, until: str) -> Node:
+    """The operation of that name, or the last one of the submodule of that name."""
+    operations = [node for node in program.graph.nodes if node.op == "call_function"]
+    for node in operations:
+        if node.name == until:
+            return node
+    for node in reversed(operations):
+        if until and until in module_paths(node):
+            return node
+    known = [node.name for node in operations] + [path for node in operations for path in module_paths(node) if path]
+    near = list(dict.fromkeys(get_close_matches(str(until), dict.fromkeys(known), n=3, cutoff=0.3))) or known[-1:]
+    shown = ", ".join(repr(name) for name in near)
+    raise AffineLensError(f"no submodule or operation is named {until!r}; names like it are {shown or 'none'}")
 
-# Operators that move a constant's numbers without changing them.
-_LAYOUT = {
-    "aten._unsafe_view",
-    "aten.alias",
-    "aten.cat",
-    "aten.clone",
-    "aten.detach",
-    "aten.expand",
-    "aten.flatten",
-    "aten.item",
-    "aten.permute",
-    "aten.reshape",
-    "aten.select",
-    "aten.slice",
-    "aten.split",
-    "aten.squeeze",
-    "aten.stack",
-    "aten.t",
-    "aten.transpose",
-    "aten.unsqueeze",
-    "aten.view",
-}
+
+def _tail(output: Node) -> Node | None:
+    """The operation that only turns scores into probabilities on the way to the output, if there is one."""
+    node = output
+    while node.op == "call_function" and operator_name(node) in PASSIVE and isinstance(node.args[0], Node):
+        node = node.args[0]
+    return node if node.op == "call_function" and operator_name(node) in TAILS else None
 
 
 def _ancestors(output: Node) -> set[Node]:
@@ -395,25 +254,3 @@ def _ancestors(output: Node) -> set[Node]:
                 found.add(source)
                 waiting.append(source)
     return found
-
-
-def _operator_name(node: Node) -> str:
-    return str(getattr(node.target, "overloadpacket", node.target))
-
-
-def _place(node: Node) -> str:
-    """The module that holds an operation, if it is not the whole, and the operation's name in the exported graph."""
-    stack = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values()]
-    return f"{stack[-1]}/{node.name}" if stack and stack[-1] else node.name
-
-
-def _result(node: Node) -> torch.Tensor:
-    """What the exporter knows about a node's result: shape and dtype."""
-    value: Any = node.meta["val"]
-    result: torch.Tensor = value if isinstance(value, torch.Tensor) else value[0]
-    return result
-
-
-def _scalar_dtype(node: Node) -> torch.dtype:
-    """The type a single number takes part in an operation with: half types compute in float32."""
-    return torch.float64 if _result(node).dtype == torch.float64 else torch.float32

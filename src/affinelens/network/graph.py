@@ -9,24 +9,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import isqrt, prod
+from operator import index
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from affinelens.arithmetic import ExactMatrix
 from affinelens.errors import AffineLensError
-from affinelens.network.activation import Activation, PiecewiseLinear
+from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
 from affinelens.network.canonical import AffineSum, Network, Stage
+from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Dense, LinearMap, Scale, Select, Sparse, add, chain, identity
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 Shape = tuple[int, ...]
 _ROOT_BITS = 256
 Number = TypeVar("Number", bound=np.generic)
 
-# A tensor, or a matrix that has to be written out, of more numbers than this is a mistake or an attack, not a network.
-_LARGEST = 2**28
+# A tensor of more numbers than this is a mistake or an attack, not a network.
+_LARGEST = 2**26
 # The reciprocal of any larger float64 is an integer denominator and a power of two that float64 holds.
 _SMALLEST_DIVISOR = 2.0**-960
 
@@ -42,6 +47,11 @@ class Tensor:
     @property
     def size(self) -> int:
         return prod(self.shape)
+
+    @property
+    def positions(self) -> Indices:
+        """The position of every entry among the flattened ones, in the tensor's shape."""
+        return np.arange(self.size).reshape(self.shape)
 
 
 def parameter(values: ArrayLike, name: str) -> Floats:
@@ -93,16 +103,54 @@ class GraphBuilder:
             raise AffineLensError(f"a tensor of shape {tensor.shape} cannot be reshaped to {shape}")
         return Tensor(shape, tensor.sources, tensor.bias)
 
+    def rearrange(self, tensor: Tensor, positions: Indices) -> Tensor:
+        """The entries at the given positions of the flattened tensor, in the positions' shape; 0 where that is -1."""
+        require_size(positions.size, f"a tensor of shape {positions.shape}")
+        chosen = np.ascontiguousarray(positions, dtype=np.int64).ravel()
+        return self.linear(tensor, Select(chosen, tensor.size), positions.shape)
+
     def broadcast(self, tensor: Tensor, shape: Shape) -> Tensor:
         if tensor.shape == shape:
             return tensor
-        positions = _spread(np.arange(tensor.size).reshape(tensor.shape), shape)
-        return self.linear(tensor, Select(positions, tensor.size), shape)
+        return self.rearrange(tensor, spread(tensor.positions, shape).reshape(shape))
 
     def transpose(self, tensor: Tensor, axes: Sequence[int]) -> Tensor:
         """The tensor with its axes in the given order."""
-        positions = np.arange(tensor.size).reshape(tensor.shape).transpose(axes)
-        return self.linear(tensor, Select(positions.ravel(), tensor.size), positions.shape)
+        return self.rearrange(tensor, tensor.positions.transpose(axes))
+
+    def concatenate(self, parts: Sequence[Tensor], axis: int) -> Tensor:
+        """The tensors one after the other along an axis."""
+        first = parts[0].shape
+        others = {(len(part.shape), part.shape[:axis], part.shape[axis + 1 :]) for part in parts}
+        if not 0 <= axis < len(first) or len(others) > 1:
+            shapes = ", ".join(str(part.shape) for part in parts)
+            raise AffineLensError(f"tensors of shapes {shapes} cannot be joined along axis {axis}")
+        ends = np.cumsum([0, *(part.shape[axis] for part in parts)]).tolist()
+        shape = (*first[:axis], ends[-1], *first[axis + 1 :])
+        require_size(prod(shape), f"a tensor of shape {shape}")
+        placed = []
+        for part, (start, end) in zip(parts, pairwise(ends), strict=True):
+            positions = np.full(shape, -1)
+            positions[(slice(None),) * axis + (slice(start, end),)] = part.positions
+            placed.append(self.rearrange(part, positions))
+        return self.add_all(placed)
+
+    def add_all(self, parts: Sequence[Tensor]) -> Tensor:
+        total = parts[0]
+        for part in parts[1:]:
+            total = self.add(total, part)
+        return total
+
+    def sum_over(self, tensor: Tensor, axes: Sequence[int], *, keep: bool) -> Tensor:
+        """The sum over some axes, which stay as axes of size 1 or disappear."""
+        members = axes_last(tensor.positions, axes)
+        starts = np.arange(len(members) + 1) * members.shape[1]
+        total = Sparse(starts, members.ravel(), np.ones(members.size), tensor.size)
+        return self.linear(tensor, total, reduced_shape(tensor.shape, axes, keep=keep))
+
+    def mean_over(self, tensor: Tensor, axes: Sequence[int], *, keep: bool) -> Tensor:
+        count = prod(tensor.shape[axis] for axis in axes)
+        return self.divide(self.sum_over(tensor, axes, keep=keep), np.array(float(count)))
 
     def add(self, left: Tensor, right: Tensor) -> Tensor:
         shape = common_shape(left.shape, right.shape)
@@ -122,8 +170,8 @@ class GraphBuilder:
     def scale(self, tensor: Tensor, factors: Floats) -> Tensor:
         shape = common_shape(tensor.shape, factors.shape)
         tensor = self.broadcast(tensor, shape)
-        spread = _spread(factors, shape)
-        return tensor if np.all(spread == 1.0) else self.linear(tensor, Scale(spread), shape)
+        every = spread(factors, shape)
+        return tensor if np.all(every == 1.0) else self.linear(tensor, Scale(every), shape)
 
     def divide(self, tensor: Tensor, divisors: Floats) -> Tensor:
         """The exact quotient: one map for each different divisor, whose odd part stays an integer denominator."""
@@ -132,25 +180,35 @@ class GraphBuilder:
                 f"a tensor is divided by a constant that contains 0 or a number below {_SMALLEST_DIVISOR:g}"
             )
         shape = common_shape(tensor.shape, divisors.shape)
-        spread = _spread(divisors, shape)
-        quotients = [_quotient(spread == divisor, divisor) for divisor in np.unique(spread).tolist()]
+        every = spread(divisors, shape)
+        quotients = [_quotient(every == divisor, divisor) for divisor in np.unique(every).tolist()]
         return self.linear(self.broadcast(tensor, shape), add(quotients), shape)
 
     def matmul_right(self, tensor: Tensor, weight: Floats) -> Tensor:
-        """``tensor @ weight`` by numpy's rules; axes of the weight before its last two must be 1."""
-        if weight.ndim > 2 and prod(weight.shape[:-2]) == 1:
-            missing = max(weight.ndim - max(len(tensor.shape), 2), 0)
-            widened = self.reshape(tensor, (1,) * missing + tensor.shape)
-            return self.matmul_right(widened, weight.reshape(weight.shape[-2:]))
-        if not tensor.shape or weight.ndim not in (1, 2) or tensor.shape[-1] != weight.shape[0]:
+        """``tensor @ weight`` by numpy's rules."""
+        if not tensor.shape or not weight.ndim or tensor.shape[-1] != weight.shape[-2:][0]:
             raise AffineLensError(
                 f"a tensor of shape {tensor.shape} cannot be multiplied by a constant of shape {weight.shape}"
             )
-        leading = tensor.shape[:-1]
-        matrix = weight.reshape(weight.shape[0], prod(weight.shape[1:]))
-        return self.linear(
-            tensor, _blocks(np.ascontiguousarray(matrix.T), prod(leading)), (*leading, *weight.shape[1:])
-        )
+        if weight.ndim == 1:
+            product = self.matmul_right(tensor, weight[:, None])
+            return self.reshape(product, product.shape[:-1])
+        if len(tensor.shape) == 1:
+            product = self.matmul_right(self.reshape(tensor, (1, *tensor.shape)), weight)
+            return self.reshape(product, product.shape[:-2] + product.shape[-1:])
+        leading = common_shape(tensor.shape[:-2], weight.shape[:-2])
+        rows, (size, width) = tensor.shape[-2], weight.shape[-2:]
+        require_size(prod(leading) * rows * max(size, width), f"a product of shape {(*leading, rows, width)}")
+        if prod(weight.shape[:-2]) == 1:
+            product = self.linear(
+                tensor, _repeated(weight.reshape(1, size, width), prod(leading) * rows), (*leading, rows, width)
+            )
+        else:
+            require_size(prod(leading) * size * width, f"a constant of shape {(*leading, size, width)}")
+            stacked = np.broadcast_to(weight, (*leading, size, width)).reshape(-1, size, width)
+            spread = self.broadcast(tensor, (*leading, rows, size))
+            product = self.linear(spread, _repeated(stacked, rows), (*leading, rows, width))
+        return product
 
     def matmul_left(self, weight: Floats, tensor: Tensor) -> Tensor:
         """``weight @ tensor``: the transpose of ``tensor.T @ weight.T``."""
@@ -182,12 +240,23 @@ class GraphBuilder:
 
     def activate(self, tensor: Tensor, activation: Activation, name: str, shape: Shape | None = None) -> Tensor:
         """Close a stage; the result has the tensor's shape unless the activation changes the size."""
+        shape = tensor.shape if shape is None else shape
+        if not tensor.sources and tensor.bias is not None:
+            return self._settled(tensor, tensor.bias, activation, shape)
         self._stages.append(Stage(name, self._affine_sum(tensor), activation))
-        return Tensor(shape or tensor.shape, {len(self._stages): identity(activation.size_out)})
+        return Tensor(shape, {len(self._stages): identity(activation.size_out)})
 
-    def rectify(self, tensor: Tensor, slopes: Floats, name: str) -> Tensor:
-        """Close a stage of ReLU-like units: slope 1 above zero and ``slopes``, spread over the tensor, below."""
-        return self.activate(tensor, PiecewiseLinear.two_slopes(_spread(slopes, tensor.shape)), name)
+    def _settled(self, tensor: Tensor, constant: LinearMap, activation: Activation, shape: Shape) -> Tensor:
+        """An activation of constants, whose pieces are known: no stage."""
+        values = constant.apply_exact(ExactMatrix.from_floats(np.ones((1, 1))))
+        signs = [(n > 0) - (n < 0) for n in activation.breaks.exact(values).numerators.entries()]
+        pattern = activation.pattern_from_signs(np.array(signs, dtype=np.int8))
+        if isinstance(activation, MaxGroups):
+            return self.rearrange(tensor, (activation.starts[:-1] + pattern).reshape(shape))
+        assert isinstance(activation, PiecewiseLinear)
+        units = np.arange(activation.size_in)
+        scaled = self.scale(tensor, activation.slopes[units, pattern].reshape(shape))
+        return self.add_constant(scaled, activation.offsets[units, pattern].reshape(shape))
 
     def finish(self, output: Tensor) -> Network:
         return Network(self._input_shape, tuple(self._stages), self._affine_sum(output), tuple(self._notes))
@@ -196,16 +265,28 @@ class GraphBuilder:
         return AffineSum(tensor.size, tuple(sorted(tensor.sources.items())), tensor.bias)
 
 
-def _blocks(matrix: Floats, copies: int) -> LinearMap:
-    """The matrix applied to ``copies`` consecutive blocks."""
-    if copies == 1:
-        return Dense(matrix)
-    out_size, in_size = matrix.shape
-    require_size(copies * matrix.size, f"a matrix of shape {matrix.shape} applied {copies} times")
-    columns = np.arange(in_size)[None, None, :] + in_size * np.arange(copies)[:, None, None]
-    spread = np.broadcast_to(columns, (copies, out_size, in_size)).ravel()
-    starts = np.arange(copies * out_size + 1) * in_size
-    return Sparse(starts, spread, np.tile(matrix.ravel(), copies), copies * in_size)
+def _repeated(weight: Floats, rows: int) -> LinearMap:
+    """The matrices (count, in, out) each applied to as many rows of its own."""
+    count, size, width = weight.shape
+    matrix = np.ascontiguousarray(weight.swapaxes(1, 2))
+    if count * rows == 1:
+        return Dense(matrix[0])
+    turned = np.arange(count * rows * size).reshape(count, rows, size).swapaxes(1, 2).ravel()
+    back = np.arange(count * rows * width).reshape(count, width, rows).swapaxes(1, 2).ravel()
+    each = Convolution(matrix[..., None], (rows,), (rows,), (1,), (1,), (0,))
+    return chain(chain(Select(turned, len(turned)), each), Select(back, len(back)))
+
+
+def axes_last(positions: Indices, axes: Sequence[int]) -> Indices:
+    """One row for each index of the other axes, holding all positions along the given ones."""
+    others = [axis for axis in range(positions.ndim) if axis not in axes]
+    count = prod(positions.shape[axis] for axis in axes)
+    return np.ascontiguousarray(positions.transpose(*others, *sorted(axes)).reshape(-1, count))
+
+
+def reduced_shape(shape: Shape, axes: Sequence[int], *, keep: bool) -> Shape:
+    """A tensor's shape after a sum or a maximum over axes."""
+    return tuple(1 if axis in axes else size for axis, size in enumerate(shape) if keep or axis not in axes)
 
 
 def _quotient(where: NDArray[np.bool_], divisor: float) -> Scale:
@@ -215,7 +296,7 @@ def _quotient(where: NDArray[np.bool_], divisor: float) -> Scale:
     return Scale(np.where(where, np.copysign(under / power_of_two, divisor), 0.0), over // power_of_two)
 
 
-def _spread(values: NDArray[Number], shape: Shape) -> NDArray[Number]:
+def spread(values: NDArray[Number], shape: Shape) -> NDArray[Number]:
     """The values broadcast to a shape, flattened."""
     require_size(prod(shape), f"a tensor of shape {shape}")
     if common_shape(values.shape, shape) != shape:
@@ -229,6 +310,24 @@ def common_shape(left: Shape, right: Shape) -> Shape:
         return np.broadcast_shapes(left, right)
     except ValueError:
         raise AffineLensError(f"shapes {left} and {right} cannot be combined element by element") from None
+
+
+def checked_shape(sizes: Sequence[int]) -> Shape:
+    """The user's ``input_shape`` as a tuple of positive sizes."""
+    try:
+        shape = tuple(index(size) for size in sizes)
+    except TypeError:
+        shape = ()
+    if not shape or min(shape) < 1:
+        raise AffineLensError(f"input_shape={sizes!r} is not a shape; give positive sizes without the batch axis")
+    return shape
+
+
+def checked_axis(axis: int, rank: int) -> int:
+    """An axis counted from the front."""
+    if not -rank <= axis < rank:
+        raise AffineLensError(f"axis {axis} does not exist in a tensor of {rank} axes")
+    return axis % rank
 
 
 def require_size(count: int, what: str) -> None:

@@ -2,8 +2,8 @@
 
 A map knows how to act on float64 columns, on their absolute values (for error bounds), and on exact matrices. Maps are
 combined by :class:`Chain` and :class:`Sum` instead of by multiplying their coefficients, so that a model's parameters
-stay bit-identical and rational arithmetic can always go back to them. A convolution or a pooling is a :class:`Sparse`;
-a slice, a concatenation, padding or a transposition is a :class:`Select`.
+stay bit-identical and rational arithmetic can always go back to them. A slice, padding or a transposition is a
+:class:`Select`, a sum over axes a :class:`Sparse`; convolutions have :mod:`affinelens.network.convolution`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from affinelens.network.enclosure import Enclosure
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+# How many products of a sparse map are formed at a time.
+_PRODUCTS_AT_A_TIME = 2**20
 
 
 class LinearMap(ABC):
@@ -51,6 +54,10 @@ class LinearMap(ABC):
     @abstractmethod
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         """Named arrays that determine the map."""
+
+    @abstractmethod
+    def transposed(self) -> LinearMap:
+        """The adjoint map, with the same coefficients: ``<A x, y> = <x, A^T y>``."""
 
     def propagate(self, form: Enclosure) -> Enclosure:
         """The map's value on an enclosure, the map's own rounding added to its error."""
@@ -94,6 +101,9 @@ class Dense(LinearMap):
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "dense", self.weight
 
+    def transposed(self) -> Dense:
+        return Dense(self.weight.T)
+
 
 @dataclass(frozen=True, eq=False)
 class Sparse(LinearMap):
@@ -111,18 +121,27 @@ class Sparse(LinearMap):
     def roundings(self) -> int:
         return int(np.diff(self.starts).max(initial=0))
 
-    def _sum_rows(self, terms: Floats) -> Floats:
-        result = np.zeros((self.size_out, terms.shape[1]))
-        filled = np.flatnonzero(np.diff(self.starts))
-        if len(filled):
-            result[filled] = np.add.reduceat(terms, self.starts[filled], axis=0)
+    def _product(self, values: Floats, columns: Floats) -> Floats:
+        """Sums of products, over as many rows at a time as keep the products few."""
+        result = np.zeros((self.size_out, columns.shape[1]))
+        limit = _PRODUCTS_AT_A_TIME // max(columns.shape[1], 1)
+        first = 0
+        while first < self.size_out:
+            start = self.starts[first]
+            last = max(first + 1, int(np.searchsorted(self.starts, start + limit, side="right")) - 1)
+            span = slice(start, self.starts[last])
+            terms = values[span, None] * columns[self.columns[span]]
+            filled = first + np.flatnonzero(np.diff(self.starts[first : last + 1]))
+            if len(filled):
+                result[filled] = np.add.reduceat(terms, self.starts[filled] - start, axis=0)
+            first = last
         return result
 
     def apply(self, columns: Floats) -> Floats:
-        return self._sum_rows(self.values[:, None] * columns[self.columns])
+        return self._product(self.values, columns)
 
     def apply_absolute(self, columns: Floats) -> Floats:
-        return self._sum_rows(np.abs(self.values)[:, None] * columns[self.columns])
+        return self._product(np.abs(self.values), columns)
 
     @cached_property
     def _exact_values(self) -> ExactMatrix:
@@ -144,6 +163,12 @@ class Sparse(LinearMap):
         yield "sparse starts", self.starts
         yield "sparse columns", self.columns
         yield "sparse values", self.values
+
+    def transposed(self) -> Sparse:
+        order = np.argsort(self.columns, kind="stable")
+        rows = np.repeat(np.arange(self.size_out), np.diff(self.starts))
+        starts = np.cumsum([0, *np.bincount(self.columns, minlength=self.size_in)])
+        return Sparse(starts, rows[order], self.values[order], self.size_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +203,9 @@ class Scale(LinearMap):
         yield "scale factors", self.factors
         yield "scale over", np.array([self.over])
 
+    def transposed(self) -> Scale:
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class Select(LinearMap):
@@ -206,6 +234,18 @@ class Select(LinearMap):
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "select", self.indices
+
+    def transposed(self) -> LinearMap:
+        """Where no input is taken twice a selection again, else a sum of the places it went to."""
+        places = np.flatnonzero(self.indices >= 0)
+        taken = self.indices[places]
+        counts = np.bincount(taken, minlength=self.size_in)
+        if counts.max(initial=0) <= 1:
+            inverse = np.full(self.size_in, -1)
+            inverse[taken] = places
+            return Select(inverse, self.size_out)
+        order = np.argsort(taken, kind="stable")
+        return Sparse(np.cumsum([0, *counts]), places[order], np.ones(len(places)), self.size_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +285,9 @@ class Chain(LinearMap):
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         for part in self.maps:
             yield from part.parameters()
+
+    def transposed(self) -> Chain:
+        return Chain(tuple(part.transposed() for part in reversed(self.maps)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,6 +333,9 @@ class Sum(LinearMap):
         for part in self.maps:
             yield from part.parameters()
 
+    def transposed(self) -> Sum:
+        return Sum(tuple(part.transposed() for part in self.maps))
+
 
 def identity(size: int) -> Select:
     """The map that changes nothing."""
@@ -304,8 +350,9 @@ def chain(first: LinearMap, second: LinearMap) -> LinearMap:
 
 
 def add(maps: Sequence[LinearMap]) -> LinearMap:
-    """The sum of one or more maps."""
-    return maps[0] if len(maps) == 1 else Sum(tuple(maps))
+    """The sum of one or more maps, without nesting."""
+    terms = [term for part in maps for term in (part.maps if isinstance(part, Sum) else (part,))]
+    return terms[0] if len(terms) == 1 else Sum(tuple(terms))
 
 
 def _steps(part: LinearMap) -> list[LinearMap]:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from affinelens.errors import AffineLensError
 from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
 from affinelens.network.canonical import AffineSum, Network, Stage
+from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum
 
+_CONVOLUTION_SIZES = ("sizes_in", "sizes_out", "strides", "dilations", "before")
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -37,6 +39,9 @@ def network_to_data(network: Network) -> tuple[dict[str, Any], Arrays]:
                 return {"kind": "scale", "factors": keep(part.factors), "over": part.over}
             case Select():
                 return {"kind": "select", "indices": keep(part.indices), "size_in": part.size_in}
+            case Convolution():
+                sizes = {name: list(getattr(part, name)) for name in _CONVOLUTION_SIZES}
+                return {"kind": "convolution", "kernel": keep(part.kernel), "adjoint": part.adjoint, **sizes}
             case Chain() | Sum():
                 kind = "chain" if isinstance(part, Chain) else "sum"
                 return {"kind": kind, "maps": [linear(inner) for inner in part.maps]}
@@ -87,6 +92,9 @@ def network_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray
             return Scale(floats(data["factors"]), int(data["over"]))
         if kind == "select":
             return Select(indices(data["indices"]), int(data["size_in"]))
+        if kind == "convolution":
+            sizes = {name: tuple(int(size) for size in data[name]) for name in _CONVOLUTION_SIZES}
+            return Convolution(floats(data["kernel"]), **sizes, adjoint=bool(data["adjoint"]))
         if kind in ("chain", "sum"):
             maps = tuple(linear(inner) for inner in data["maps"])
             return Chain(maps) if kind == "chain" else Sum(maps)

@@ -1,0 +1,189 @@
+"""Convolutions as operators: the kernel is kept, and no matrix is ever written out.
+
+A convolution takes channels over any number of spatial axes: ``y[o, p] = sum K[o, i, t] x[i, p * stride + t * dilation
+- before]``, inputs outside the image being zero. Its adjoint, with the same kernel, is a transposed convolution, so the
+two are one class. Padding behind the image and a transposed convolution's output padding only show in the sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from flint import fmpz, fmpz_mat
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import ExactMatrix
+from affinelens.errors import AffineLensError
+from affinelens.network.linear_map import Floats, Indices, LinearMap
+
+Sizes = tuple[int, ...]
+Slices = tuple[slice, ...]
+
+# How many numbers are gathered at a time: enough to keep matrix products busy, little enough to stay near the core.
+_FLOATS_AT_A_TIME = 2**19
+_INTEGERS_AT_A_TIME = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Convolution(LinearMap):
+    """A convolution from ``sizes_in`` to ``sizes_out`` (spatial sizes), or its adjoint, from the latter to the former.
+
+    The kernel has shape (groups, channels out, channels in, *window), its channels counted within a group.
+    """
+
+    kernel: Floats
+    sizes_in: Sizes
+    sizes_out: Sizes
+    strides: Sizes
+    dilations: Sizes
+    before: Sizes
+    adjoint: bool = False
+
+    def __post_init__(self) -> None:
+        axes = self.kernel.ndim - 3
+        lengths = {len(part) for part in (self.sizes_in, self.sizes_out, self.strides, self.dilations, self.before)}
+        if lengths != {axes} or min((*self.kernel.shape, *self.strides, *self.dilations), default=0) < 1:
+            raise AffineLensError(f"a convolution's kernel of shape {self.kernel.shape} does not fit its other numbers")
+        if min((*self.sizes_in, *self.sizes_out, 1)) < 1:
+            raise AffineLensError(f"a convolution from {self.sizes_in} to {self.sizes_out} has an empty side")
+        for name, (channels, sizes) in {"size_in": self._source, "size_out": self._target}.items():
+            object.__setattr__(self, name, self.groups * channels * prod(sizes))
+
+    @property
+    def groups(self) -> int:
+        return int(self.kernel.shape[0])
+
+    @property
+    def _source(self) -> tuple[int, Sizes]:
+        """Channels in a group and spatial sizes of what the map takes."""
+        return (self.kernel.shape[1], self.sizes_out) if self.adjoint else (self.kernel.shape[2], self.sizes_in)
+
+    @property
+    def _target(self) -> tuple[int, Sizes]:
+        """Channels in a group and spatial sizes of what the map gives."""
+        return (self.kernel.shape[2], self.sizes_in) if self.adjoint else (self.kernel.shape[1], self.sizes_out)
+
+    @property
+    def roundings(self) -> int:
+        return self._source[0] * prod(self.kernel.shape[3:])
+
+    @cached_property
+    def _absolute(self) -> Floats:
+        return np.abs(self.kernel)
+
+    def transposed(self) -> Convolution:
+        return replace(self, adjoint=not self.adjoint)
+
+    def apply(self, columns: Floats) -> Floats:
+        return self._convolved(self.kernel, columns)
+
+    def apply_absolute(self, columns: Floats) -> Floats:
+        return self._convolved(self._absolute, columns)
+
+    def _convolved(self, kernel: Floats, columns: Floats) -> Floats:
+        """A matrix product for every entry of the window, over all positions it reaches and a block of columns."""
+        width = columns.shape[1]
+        weights = [kernel[_at(*tap)] for tap, _, _ in self._taps]
+        matrices = [np.ascontiguousarray(w.swapaxes(1, 2) if self.adjoint else w) for w in weights]
+        step = max(1, _FLOATS_AT_A_TIME // max(self.size_in, self.size_out))
+        if step >= width:
+            return self._convolved_block(matrices, np.ascontiguousarray(columns))
+        result = np.empty((self.size_out, width))
+        for first in range(0, width, step):
+            block = slice(first, first + step)
+            result[:, block] = self._convolved_block(matrices, np.ascontiguousarray(columns[:, block]))
+        return result
+
+    def _convolved_block(self, matrices: Sequence[Floats], columns: Floats) -> Floats:
+        (channels_in, sizes_in), (channels_out, sizes_out) = self._source, self._target
+        width = columns.shape[1]
+        taken = columns.reshape(self.groups, channels_in, *sizes_in, width)
+        result = np.zeros((self.groups, channels_out, *sizes_out, width))
+        for matrix, (_, source, target) in zip(matrices, self._taps, strict=True):
+            goal = result[_at(*target, slice(None))]
+            picked = taken[_at(*source, slice(None))].reshape(self.groups, channels_in, -1)
+            goal += (matrix @ picked).reshape(goal.shape)
+        return result.reshape(-1, width)
+
+    @cached_property
+    def _taps(self) -> list[tuple[Sizes, Slices, Slices]]:
+        """Every entry of the window that reaches the image, with the positions it takes from and gives to."""
+        found = []
+        for tap in np.ndindex(*self.kernel.shape[3:]):
+            spans = [self._span(axis, offset) for axis, offset in enumerate(tap)]
+            if all(inner.start < inner.stop for inner, _ in spans):
+                inputs, outputs = tuple(span[1] for span in spans), tuple(span[0] for span in spans)
+                found.append((tap, *((outputs, inputs) if self.adjoint else (inputs, outputs))))
+        return found
+
+    def _span(self, axis: int, tap: int) -> tuple[slice, slice]:
+        """The output positions that an entry of the window serves along an axis, and the inputs it takes there."""
+        stride, shift = self.strides[axis], tap * self.dilations[axis] - self.before[axis]
+        first = max(0, -(shift // stride))
+        last = min(self.sizes_out[axis], (self.sizes_in[axis] - 1 - shift) // stride + 1)
+        start = first * stride + shift
+        return slice(first, last), slice(start, start + max(0, last - first - 1) * stride + 1, stride)
+
+    @cached_property
+    def _exact_kernels(self) -> tuple[list[fmpz_mat], fmpz]:
+        """For each group the matrix from (channel, window entry) to channel, over one denominator."""
+        kernel = self.kernel.swapaxes(1, 2) if self.adjoint else self.kernel
+        rows, width = kernel.shape[1], prod(kernel.shape[2:])
+        exact = ExactMatrix.from_floats(kernel.reshape(-1, width))
+        entries = exact.numerators.entries()
+        size = rows * width
+        parts = [fmpz_mat(rows, width, entries[g * size : (g + 1) * size]) for g in range(self.groups)]
+        return parts, exact.denominator
+
+    @cached_property
+    def _sources(self) -> Indices:
+        """The input position behind each (window entry, output position), or -1."""
+        _, sizes = self._source
+        positions = np.arange(prod(sizes)).reshape(sizes)
+        table = np.full((*self.kernel.shape[3:], *self._target[1]), -1)
+        for tap, source, target in self._taps:
+            table[_at(*tap, *target)] = positions[source]
+        return table.reshape(prod(self.kernel.shape[3:]), -1)
+
+    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
+        kernels, denominator = self._exact_kernels
+        width = columns.shape[1]
+        channels, sizes = self._source
+        entries = np.empty((self.size_in + 1) * width, dtype=object)
+        entries[:-width] = columns.numerators.entries()
+        entries[-width:] = fmpz(0)
+        rows = entries.reshape(-1, width)
+        positions = self._sources.shape[1]
+        step = max(1, _INTEGERS_AT_A_TIME // (channels * len(self._sources) * width))
+        result = np.empty((self.groups, self._target[0], positions, width), dtype=object)
+        for group, kernel in enumerate(kernels):
+            start = (group * channels + np.arange(channels)) * prod(sizes)
+            for first in range(0, positions, step):
+                here = self._sources[:, first : first + step]
+                picked = np.where(here < 0, self.size_in, here + start[:, None, None])
+                gathered = rows[picked].reshape(kernel.ncols(), -1)
+                product = kernel * fmpz_mat(*gathered.shape, gathered.ravel().tolist())
+                result[group, :, first : first + step] = _table(product, (-1, here.shape[1], width))
+        return ExactMatrix(fmpz_mat(self.size_out, width, result.ravel().tolist()), columns.denominator * denominator)
+
+    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        yield "convolution kernel", self.kernel
+        for name in ("sizes_in", "sizes_out", "strides", "dilations", "before"):
+            yield f"convolution {name}", np.array(getattr(self, name), dtype=np.int64)
+        yield "convolution adjoint", np.array([self.adjoint])
+
+
+def _at(*last: int | slice) -> Any:
+    """An index into the last axes of an array."""
+    return (..., *last)
+
+
+def _table(matrix: fmpz_mat, shape: tuple[int, ...]) -> NDArray[np.object_]:
+    entries = np.empty(matrix.nrows() * matrix.ncols(), dtype=object)
+    entries[:] = matrix.entries()
+    return entries.reshape(shape)

@@ -1,0 +1,319 @@
+"""Every torch operator that is read computes what torch computes, in float64 and exactly where that can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402, N812
+
+from affinelens.errors import AffineLensError  # noqa: E402
+from affinelens.network import Network, network  # noqa: E402
+
+SHAPES = {1: (4, 9), 2: (4, 7, 6), 3: (2, 5, 4, 6)}
+
+
+class Function(nn.Module):
+    """A module made of a function of x."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any) -> Any:
+        return self.function(x)
+
+
+@pytest.fixture(autouse=True)
+def _float64() -> Any:
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def assert_same_function(module: Any, shape: tuple[int, ...], *, points: int = 4) -> Network:
+    net = network(module, input_shape=shape)
+    inputs = torch.randn(points, *shape) * 2
+    with torch.no_grad():
+        expected = np.stack([module(x[None]).flatten().numpy() for x in inputs])
+    np.testing.assert_allclose(net(inputs.numpy()), expected, rtol=1e-9, atol=1e-10)
+    exact = net.evaluate_exact(inputs[0].flatten().tolist())
+    np.testing.assert_allclose([float(y) for y in exact], expected[0], rtol=1e-9, atol=1e-10)
+    return net
+
+
+CONVOLUTIONS = [
+    (1, nn.Conv1d, {"kernel_size": 3}),
+    (1, nn.Conv1d, {"kernel_size": 4, "stride": 3, "padding": 5, "dilation": 2, "groups": 2}),
+    (2, nn.Conv2d, {"kernel_size": 3, "padding": 1, "bias": False}),
+    (2, nn.Conv2d, {"kernel_size": (3, 2), "stride": (2, 3), "padding": (2, 0), "dilation": (1, 2), "groups": 4}),
+    (2, nn.Conv2d, {"kernel_size": (2, 4), "padding": "same", "dilation": (3, 1)}),
+    (2, nn.Conv2d, {"kernel_size": 3, "padding": "valid"}),
+    (2, nn.Conv2d, {"kernel_size": 3, "padding": 2, "padding_mode": "circular"}),
+    (2, nn.Conv2d, {"kernel_size": 3, "padding": 1, "padding_mode": "reflect"}),
+    (2, nn.Conv2d, {"kernel_size": 1, "stride": 3}),
+    (3, nn.Conv3d, {"kernel_size": (2, 3, 2), "stride": (1, 2, 2), "padding": (0, 1, 1), "groups": 2}),
+    (1, nn.ConvTranspose1d, {"kernel_size": 3, "stride": 2, "output_padding": 1}),
+    (2, nn.ConvTranspose2d, {"kernel_size": 4, "stride": 2, "padding": 1}),
+    (2, nn.ConvTranspose2d, {"kernel_size": (2, 3), "stride": (3, 2), "padding": (1, 0), "output_padding": (2, 1),
+                             "dilation": (2, 1), "groups": 2, "bias": False}),
+    (3, nn.ConvTranspose3d, {"kernel_size": 2, "stride": (1, 2, 1)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("axes", "kind", "options"), CONVOLUTIONS)
+def test_convolutions(axes: int, kind: Any, options: dict[str, Any]) -> None:
+    shape = SHAPES[axes]
+    net = assert_same_function(kind(shape[0], 4, **options), shape)
+    assert net.notes == ()
+
+
+POOLINGS = [
+    (1, lambda x: F.max_pool1d(x, 3, stride=2, padding=1)),
+    (2, lambda x: F.max_pool2d(x, 2)),
+    (2, lambda x: F.max_pool2d(x, (3, 2), stride=(1, 2), padding=(1, 1), ceil_mode=True)),
+    (2, lambda x: F.max_pool2d(x, 2, stride=3, dilation=2, ceil_mode=True)),
+    (2, lambda x: F.max_pool2d(x, 2, return_indices=True)[0]),
+    (2, lambda x: F.max_pool2d(x, 1, stride=2)),
+    (3, lambda x: F.max_pool3d(x, 2, padding=1)),
+    (1, lambda x: F.avg_pool1d(x, 4, stride=3, padding=2, ceil_mode=True)),
+    (2, lambda x: F.avg_pool2d(x, 3)),
+    (2, lambda x: F.avg_pool2d(x, 3, stride=1, padding=1)),
+    (2, lambda x: F.avg_pool2d(x, 3, stride=2, padding=1, count_include_pad=False)),
+    (2, lambda x: F.avg_pool2d(x, (4, 3), stride=(3, 2), padding=(2, 1), ceil_mode=True)),
+    (2, lambda x: F.avg_pool2d(x, (4, 3), stride=(3, 2), padding=(2, 1), ceil_mode=True, count_include_pad=False)),
+    (2, lambda x: F.avg_pool2d(x, 2, divisor_override=7)),
+    (3, lambda x: F.avg_pool3d(x, 2, stride=(1, 2, 2))),
+    (1, lambda x: F.adaptive_avg_pool1d(x, 4)),
+    (2, lambda x: F.adaptive_avg_pool2d(x, 1)),
+    (2, lambda x: F.adaptive_avg_pool2d(x, (3, 4))),
+    (2, lambda x: F.adaptive_avg_pool2d(x, (None, 2))),
+    (3, lambda x: F.adaptive_avg_pool3d(x, (2, 3, 1))),
+    (1, lambda x: F.adaptive_max_pool1d(x, 4)),
+    (2, lambda x: F.adaptive_max_pool2d(x, (3, 4))),
+    (2, lambda x: F.max_pool2d(x[0], 3)),
+]
+
+
+@pytest.mark.parametrize(("axes", "function"), POOLINGS)
+def test_poolings(axes: int, function: Any) -> None:
+    assert_same_function(Function(function), SHAPES[axes])
+
+
+RESIZINGS = [
+    (1, lambda x: F.interpolate(x, size=13)),
+    (2, lambda x: F.interpolate(x, scale_factor=2)),
+    (2, lambda x: F.interpolate(x, size=(3, 11))),
+    (2, lambda x: F.interpolate(x, size=(3, 11), mode="nearest-exact")),
+    (3, lambda x: F.interpolate(x, scale_factor=(1, 2, 0.5))),
+    (1, lambda x: F.interpolate(x, size=13, mode="linear")),
+    (2, lambda x: F.interpolate(x, scale_factor=1.5, mode="bilinear")),
+    (2, lambda x: F.interpolate(x, scale_factor=0.4, mode="bilinear", recompute_scale_factor=True)),
+    (2, lambda x: F.interpolate(x, size=(10, 3), mode="bilinear", align_corners=True)),
+    (2, lambda x: F.interpolate(x, size=(1, 6), mode="bilinear", align_corners=True)),
+    (3, lambda x: F.interpolate(x, size=(3, 8, 6), mode="trilinear")),
+]
+
+
+@pytest.mark.parametrize(("axes", "function"), RESIZINGS)
+def test_resizings(axes: int, function: Any) -> None:
+    net = assert_same_function(Function(function), SHAPES[axes])
+    assert net.stages == ()
+
+
+LAYOUT = [
+    lambda x: torch.cat([x, 2 * x[:, :1], torch.ones(1, 1, 7, 6)], 1),
+    lambda x: torch.cat([x.new_zeros(1, 4, 1, 6), x, torch.full_like(x, 0.5)], -2),
+    lambda x: torch.stack([x, x.relu(), -x], 2),
+    lambda x: torch.cat(torch.split(x, 3, 2)[::-1], 2),
+    lambda x: torch.split(x, [1, 5, 1], 2)[1],
+    lambda x: x.chunk(2, 1)[0] - x.chunk(2, 1)[1],
+    lambda x: x.unbind(1)[2].relu() + x.select(1, 0),
+    lambda x: x[:, 1:, ::3, -2:],
+    lambda x: x.index_select(1, torch.tensor([3, 0, 0])),
+    lambda x: x[:, [3, 1], :, 2],
+    lambda x: x[:, :, torch.tensor([[0, 1], [5, 2]]), [0, 1]],
+    lambda x: x[..., torch.tensor([True, False, True, True, False, False])],
+    lambda x: x.flip(1, 3).roll(2, 2),
+    lambda x: x.gather(1, torch.tensor([2, 1]).reshape(1, 2, 1, 1)),
+    lambda x: x.permute(0, 3, 1, 2).transpose(1, 2).movedim(3, 0),
+    lambda x: F.pixel_shuffle(x, 2) @ torch.ones(12, 1),
+    lambda x: F.pixel_unshuffle(x[:, :, :6], 3),
+    lambda x: x.repeat(1, 2, 1, 2).tile(2),
+    lambda x: x.repeat_interleave(2, 2),
+    lambda x: x[:, :1].expand(1, 5, 7, 6).relu(),
+    lambda x: F.unfold(x, 2, padding=1, stride=2),
+    lambda x: x.unfold(2, 3, 2),
+    lambda x: x.diagonal(0, 2, 3),
+    lambda x: x.tril(1) + x.triu(2).abs(),
+    lambda x: F.pad(x, (1, 2, -1, 0), value=3.0),
+    lambda x: F.pad(x, (1, 2, 3, 0)),
+    lambda x: F.pad(x, (1, 2, 3, 0), mode="reflect"),
+    lambda x: F.pad(x, (1, 2, 3, 0), mode="replicate"),
+    lambda x: F.pad(x, (1, 2, 3, 0), mode="circular"),
+    lambda x: x.masked_fill(torch.eye(7, 6).bool(), 0.25),
+    lambda x: torch.where(torch.eye(7, 6).bool(), x, -x),
+    lambda x: x.flatten(1).unflatten(1, (2, -1)).squeeze(0),
+]
+
+
+@pytest.mark.parametrize("function", LAYOUT)
+def test_layout(function: Any) -> None:
+    assert_same_function(Function(function), SHAPES[2])
+
+
+ARITHMETIC = [
+    lambda x: x.mean((2, 3)),
+    lambda x: x.mean(),
+    lambda x: x.sum(1, keepdim=True) - x.sum((0, 2, 3)).reshape(1, 4, 1, 1),
+    lambda x: torch.einsum("bchw,dc->bdhw", x, torch.linspace(-1, 1, 8).reshape(2, 4)),
+    lambda x: torch.tensordot(x, torch.linspace(-1, 1, 12).reshape(6, 2), 1),
+    lambda x: x @ torch.linspace(-1, 1, 4 * 6 * 3).reshape(4, 6, 3),
+    lambda x: torch.linspace(-1, 1, 4 * 2 * 7).reshape(1, 4, 2, 7) @ x,
+    lambda x: torch.baddbmm(x[0], x[0], torch.linspace(-1, 1, 144).reshape(4, 6, 6), beta=0.5, alpha=2),
+    lambda x: torch.addcmul(x, 2 * x, torch.linspace(0, 1, 6), value=0.5),
+    lambda x: x.flatten().dot(torch.linspace(0, 1, 168)),
+    lambda x: 3 - x / torch.tensor([1.0, 3.0, 5.0, 7.0, 9.0, 11.0]),
+    lambda x: F.batch_norm(x, torch.linspace(-1, 1, 4), torch.linspace(0.5, 2, 4), eps=0.1).relu(),
+]
+
+
+@pytest.mark.parametrize("function", ARITHMETIC)
+def test_arithmetic(function: Any) -> None:
+    assert_same_function(Function(function), SHAPES[2])
+
+
+PIECES = [
+    lambda x: x.clamp(-0.5, 1.5),
+    lambda x: x.clamp(min=0.25),
+    lambda x: x.clamp_max(-0.25),
+    lambda x: x.clamp(torch.linspace(-2, 0, 6), torch.linspace(0, 2, 6)),
+    lambda x: x.clamp(torch.tensor([-np.inf, 0.0, 1.0, -1, 1, 0]), torch.tensor([0.0, np.inf, 1.0, 2, 3, 4])),
+    lambda x: x.clamp(min=-x.flip(2)),
+    lambda x: F.hardtanh(x, -0.3, 0.7),
+    lambda x: F.relu6(3 * x),
+    lambda x: F.hardsigmoid(x),
+    lambda x: x.abs(),
+    lambda x: F.threshold(x, 0.5, 0.5),
+    lambda x: F.rrelu(x),
+    lambda x: F.prelu(x, torch.tensor([0.1, -0.5, 1.0, 2.0])),
+    lambda x: F.dropout(x, 0.5, training=False).relu(),
+    lambda x: x.amax((2, 3)),
+    lambda x: x.amin(1, keepdim=True),
+    lambda x: x.max(dim=1)[0],
+    lambda x: x.min(dim=2, keepdim=True).values,
+    lambda x: x[:, 0, 0].max() - x[:, 0, 1].min(),
+    lambda x: torch.maximum(x, x.flip(1)),
+    lambda x: torch.minimum(x[:, :1], x[:, 1:]),
+    lambda x: torch.max(x, torch.zeros(1)) + torch.min(torch.linspace(-1, 1, 6), x),
+    lambda x: torch.maximum(torch.maximum(x, -x), torch.ones(1)),
+    lambda x: x.reshape(1, 2, 2, 7, 6).amax(2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", PIECES)
+def test_functions_with_pieces(function: Any) -> None:
+    assert_same_function(Function(function), SHAPES[2])
+
+
+def test_a_maximum_against_constants_cuts_nothing_else() -> None:
+    """max(x, 0) is a ReLU, and of three candidates one wins: no cut between the others."""
+    rectified = network(Function(lambda x: torch.maximum(x, torch.zeros(1))), input_shape=(3,))
+    assert [len(stage.activation.breaks) for stage in rectified.stages] == [3]
+    pooled = network(Function(lambda x: torch.stack([x, -x, 2 * x + 1]).amax(0)), input_shape=(3,))
+    assert [stage.activation.choices for stage in pooled.stages] == [3]
+
+
+def test_means_are_exact() -> None:
+    net = network(Function(lambda x: F.avg_pool1d(x, 3)), input_shape=(1, 3))
+    assert net.evaluate_exact([1.0, 0.0, 0.0]) == [Fraction(1, 3)]
+    net = network(Function(lambda x: F.interpolate(x, size=5, mode="linear", align_corners=True)), input_shape=(1, 4))
+    assert net.evaluate_exact([0.0, 1.0, 2.0, 3.0]) == [Fraction(3 * j, 4) for j in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda x: F.hardswish(x.relu()), ["hardswish", "not piecewise affine", "until='relu'"]),
+        (lambda x: F.gelu(x), ["gelu", "not piecewise affine"]),
+        (lambda x: torch.cumprod(x.relu(), 1), ["cumprod", "not read", "until='relu'"]),
+        (lambda x: x.relu() ** 2, ["pow", "until='relu'"]),
+        (lambda x: x.relu() * x, ["mul", "constant", "until='relu'"]),
+        (lambda x: 1 / x.relu(), ["reciprocal", "until='relu'"]),
+        (lambda x: torch.ones(4) / x.relu(), ["div", "divisor", "until='relu'"]),
+        (lambda x: F.threshold(x, 1.0, 0.0), ["threshold", "not continuous"]),
+        (lambda x: x.clamp(2.0, 1.0), ["clamp", "at least 2", "at most 1"]),
+        (lambda x: torch.where(x > 0, x, 2 * x), ["gt", "not piecewise affine"]),
+        (lambda x: x.max(1)[1] * 1.0, ["positions"]),
+        (lambda x: F.interpolate(x[None, None], scale_factor=2, mode="bicubic"), ["bicubic", "not read"]),
+        (lambda x: F.softmax(x, 0).relu(), ["softmax", "not piecewise affine"]),
+        (lambda x: F.softmax(x.relu(), 0), ["softmax", "axis 0", "constant", "until='relu'"]),
+        (lambda x: (x.relu(), x.abs()), ["relu, abs", "until='relu' chooses one"]),
+    ],
+)
+def test_refusals_name_the_operation_and_where_to_cut(function: Any, words: list[str]) -> None:
+    with pytest.raises(AffineLensError) as caught:
+        network(Function(function), input_shape=(4,))
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("tail", [nn.Softmax(1), nn.LogSoftmax(-1), nn.Sigmoid()])
+def test_a_final_softmax_is_cut_off_and_noted(tail: Any) -> None:
+    body = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    net = network(nn.Sequential(body, tail, nn.Flatten()))
+    assert "cut off" in net.notes[0]
+    assert net.digest == network(body).digest
+
+
+class Branches(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+        self.head = nn.Linear(4, 2)
+        self.gate = nn.Sigmoid()
+
+    def forward(self, x: Any, shift: Any = None) -> Any:
+        h = self.body(x)
+        h = h if shift is None else h + shift
+        return self.head(h) * 2, self.gate(h) * h
+
+
+def test_until_names_a_submodule_or_an_operation() -> None:
+    module = Branches()
+    assert network(module, until="body").output_size == 4
+    assert network(module, until="body.0").stages == ()
+    assert network(module, until="head").output_size == 2
+    assert network(module, until="relu").digest == network(module, until="body").digest
+    with pytest.raises(AffineLensError, match=r"'bodi'.*'body'"):
+        network(module, until="bodi")
+    with pytest.raises(AffineLensError, match="until="):
+        network(module)
+
+
+def test_other_arguments_are_fixed_by_name() -> None:
+    class Two(nn.Module):
+        def forward(self, x: Any, shift: Any) -> Any:
+            return (x + shift).relu()
+
+    with pytest.raises(AffineLensError, match=r"takes x, shift.*fixed=\{'shift': values\}"):
+        network(Two(), input_shape=(2,))
+    with pytest.raises(AffineLensError, match=r"'shfit'.*x, shift"):
+        network(Two(), input_shape=(2,), fixed={"shfit": [1.0]})
+    for fixed in ({"shift": [1.0, -5.0]}, {"x": np.array([[1.0, -5.0]])}):
+        assert network(Two(), input_shape=(2,), fixed=fixed)([2.0, 3.0]).tolist() == [3.0, 0.0]
+
+
+def test_until_and_fixed_are_for_models_with_names() -> None:
+    with pytest.raises(AffineLensError, match="until="):
+        network([([[1.0]], [0.0])], until="relu")
+    with pytest.raises(AffineLensError, match="fixed="):
+        network([([[1.0]], [0.0])], fixed={"x": 1.0})
