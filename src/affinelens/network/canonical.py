@@ -123,6 +123,12 @@ class Network:
         """Stage l's hyperplanes are numbered ``break_offsets[l] .. break_offsets[l + 1]``."""
         return tuple(np.cumsum([0, *(len(s.activation.breaks) for s in self.stages)]).tolist())
 
+    @cached_property
+    def choice_pieces(self) -> NDArray[np.int64]:
+        """For every choice the number of pieces its stage has at most."""
+        activations = [stage.activation for stage in self.stages]
+        return np.repeat([a.pieces for a in activations], [a.choices for a in activations]).astype(np.int64)
+
     @property
     def pattern_type(self) -> np.dtype[np.unsignedinteger[Any]]:
         """Smallest type that holds a pattern."""

@@ -76,7 +76,7 @@ class LocalRegion:
         network = regions.network
         numbers, signs = regions.facet_numbers(self._index), regions.facet_signs(self._index)
         reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
-        forms = network.forms(Enclosure.affine(frame.chart, reach), regions.patterns[self._index])
+        forms = network.forms(Enclosure.affine(frame.chart, reach), regions.pattern(self._index))
         domain_count = frame.rows.shape[0]
         rows = np.empty((len(numbers), frame.dim + 1))
         own = numbers < domain_count
@@ -91,5 +91,5 @@ class LocalRegion:
     def affine(self) -> tuple[Floats, Floats]:
         """``J, c`` with network output ``J t + c`` all over the region, correctly rounded from exact arithmetic."""
         regions = self._regions
-        form = regions.network.exact_forms(regions.domain.frame.chart, regions.patterns[self._index])[-1].to_floats()
+        form = regions.network.exact_forms(regions.domain.frame.chart, regions.pattern(self._index))[-1].to_floats()
         return form[:, :-1], form[:, -1]

@@ -15,7 +15,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from affinelens.domain import Frame
-from affinelens.engine import Columns, Facets
+from affinelens.engine import Columns, Facets, Switching
 from affinelens.engine.merge import proportion
 from affinelens.network import MaxGroups, Network
 
@@ -24,7 +24,9 @@ Patterns = NDArray[np.unsignedinteger[Any]]
 _ROWS_AT_ONCE = 1 << 18
 
 
-def neighbors(network: Network, frame: Frame, columns: Columns, facets: Facets) -> Indices:
+def neighbors(
+    network: Network, frame: Frame, columns: Columns, facets: Facets, switching: Switching | None = None
+) -> Indices:
     """For every facet the index of the region beyond it, or -1."""
     patterns = columns.patterns
     region = np.repeat(np.arange(len(patterns)), np.diff(facets.offsets))
@@ -33,21 +35,30 @@ def neighbors(network: Network, frame: Frame, columns: Columns, facets: Facets) 
     inner = np.flatnonzero(facets.numbers >= domain_rows)
     if not len(inner):
         return result
-    choice, piece = _beyond(network, patterns, region[inner], facets.numbers[inner] - domain_rows, facets.signs[inner])
-    result = _looked_up(network, patterns, region, inner, choice, piece, result)
+    choices = np.arange(patterns.shape[1]) if switching is None else switching.choices
+    column, piece = _beyond(
+        network, patterns, choices, region[inner], facets.numbers[inner] - domain_rows, facets.signs[inner]
+    )
+    result = _looked_up(network, patterns, region, inner, column, piece, result)
     missing = inner[result[inner] < 0]
     if len(missing):
         lookup = {pattern.tobytes(): i for i, pattern in enumerate(patterns)}
         for i in missing.tolist():
-            beyond = _pattern_beyond(
-                network, frame, columns, int(region[i]), int(facets.numbers[i]), int(facets.signs[i])
-            )
-            result[i] = lookup.get(beyond.astype(patterns.dtype).tobytes(), -1)
+            r = int(region[i])
+            here = patterns[r] if switching is None else switching.whole(patterns[r])
+            beyond = _pattern_beyond(network, frame, columns, here, r, int(facets.numbers[i]), int(facets.signs[i]))
+            result[i] = lookup.get(beyond[choices].astype(patterns.dtype).tobytes(), -1)
     return result
 
 
 def _pattern_beyond(
-    network: Network, frame: Frame, columns: Columns, region: int, number: int, sign: int
+    network: Network,
+    frame: Frame,
+    columns: Columns,
+    own: NDArray[np.unsignedinteger[Any]],
+    region: int,
+    number: int,
+    sign: int,
 ) -> NDArray[np.integer[Any]]:
     """The pattern just beyond a facet, exactly.
 
@@ -56,10 +67,10 @@ def _pattern_beyond(
     """
     point = columns.exact_points.get(region)
     inside = [fmpq(*v.as_integer_ratio()) for v in (columns.points[region].tolist() if point is None else point)]
-    here = network.exact_forms(frame.chart, columns.patterns[region], len(network.stages) - 1)
+    here = network.exact_forms(frame.chart, own, len(network.stages) - 1)
     stage, index = network.locate_break(number - frame.rows.shape[0])
     facet = network.stages[stage].activation.breaks.exact(here[stage]).row(index)
-    pattern: Indices = columns.patterns[region].astype(np.int64)
+    pattern: Indices = own.astype(np.int64)
     for depth, start in enumerate(network.choice_offsets[:-1]):
         activation = network.stages[depth].activation
         there = network.exact_forms(frame.chart, pattern, depth)[depth]
@@ -79,24 +90,29 @@ def _pattern_beyond(
 
 
 def _beyond(
-    network: Network, patterns: Patterns, region: Indices, number: Indices, sign: NDArray[np.int8]
+    network: Network,
+    patterns: Patterns,
+    choices: Indices,
+    region: Indices,
+    number: Indices,
+    sign: NDArray[np.int8],
 ) -> tuple[Indices, Indices]:
-    """The choice that changes when a facet is crossed, and the piece it then is on."""
-    choice, piece = np.empty(len(number), dtype=np.int64), np.empty(len(number), dtype=np.int64)
+    """The column of the pattern that changes when a facet is crossed, and the piece beyond."""
+    column, piece = np.empty(len(number), dtype=np.int64), np.empty(len(number), dtype=np.int64)
     for stage, (first, last) in enumerate(zip(network.break_offsets[:-1], network.break_offsets[1:], strict=True)):
         here = np.flatnonzero((number >= first) & (number < last))
         activation = network.stages[stage].activation
         breaks = activation.breaks
         local = number[here] - first
-        choice[here] = network.choice_offsets[stage] + breaks.choice[local]
-        before = patterns[region[here], choice[here]].astype(np.int64)
+        column[here] = np.searchsorted(choices, network.choice_offsets[stage] + breaks.choice[local])
+        before = patterns[region[here], column[here]].astype(np.int64)
         if isinstance(activation, MaxGroups):
             start = activation.starts[breaks.choice[local]]
             plus, minus = breaks.plus[local] - start, breaks.minus[local] - start
             piece[here] = np.where(before == plus, minus, plus)
         else:
             piece[here] = before - sign[here]
-    return choice, piece
+    return column, piece
 
 
 def _looked_up(

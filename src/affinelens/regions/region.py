@@ -51,8 +51,7 @@ class Region:
     @property
     def pattern(self) -> NDArray[np.unsignedinteger[Any]]:
         """Which piece each unit is on, all stages in order."""
-        pattern: NDArray[np.unsignedinteger[Any]] = self._regions.patterns[self.index]
-        return pattern
+        return self._regions.pattern(self.index)
 
     @property
     def patterns_by_stage(self) -> list[NDArray[np.unsignedinteger[Any]]]:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 Floats = NDArray[np.float64]
+# Patterns are written out for whole networks up to this many bytes.
+_LARGEST_PATTERNS = 4 * 2**30
 
 
 class RegionSet:
@@ -80,8 +82,38 @@ class RegionSet:
 
     @property
     def patterns(self) -> NDArray[np.unsignedinteger[Any]]:
-        """A row a region: which piece each unit is on, stages in order."""
+        """A row a region: which piece each unit is on, stages in order.
+
+        Of a large network, only the columns of :attr:`switching` differ between regions; see
+        :attr:`switching_patterns`.
+        """
+        switching = self.outcome.switching
+        if switching is None:
+            return self.outcome.patterns
+        size = len(self.outcome.patterns) * switching.pattern.nbytes
+        if size > _LARGEST_PATTERNS:
+            raise AffineLensError(
+                f"the patterns of {len(self)} regions over {len(switching.pattern)} choices would take {size / 2**30:.0f} "
+                f"GiB; use switching_patterns, which leaves out what is the same in all regions, or the pattern of one"
+            )
+        return switching.whole(self.outcome.patterns)
+
+    @property
+    def switching(self) -> NDArray[np.int64]:
+        """The columns of :attr:`patterns` that can differ between regions; all others are proved to be constant."""
+        if self.outcome.switching is None:
+            return np.arange(self.network.choice_offsets[-1])
+        return self.outcome.switching.choices
+
+    @property
+    def switching_patterns(self) -> NDArray[np.unsignedinteger[Any]]:
+        """The columns :attr:`switching` of the patterns, which is all that is stored of them."""
         return self.outcome.patterns
+
+    def pattern(self, index: int) -> NDArray[np.unsignedinteger[Any]]:
+        """The pattern of one region."""
+        switching, stored = self.outcome.switching, self.outcome.patterns[index]
+        return stored if switching is None else switching.whole(stored)
 
     @property
     def share(self) -> float | None:
@@ -119,7 +151,7 @@ class RegionSet:
 
         In an incomplete set it is -1 as well where the region beyond was not found.
         """
-        return neighbors(self.network, self.domain.frame, self.outcome.table, self._facets)
+        return neighbors(self.network, self.domain.frame, self.outcome.table, self._facets, self.outcome.switching)
 
     def facet_numbers(self, index: int) -> NDArray[np.int64]:
         """Hyperplane numbers of one region's facets."""
@@ -195,16 +227,19 @@ class RegionSet:
         interior = self[0].local.exact_point
         patterns = patterns_at(self.network, self.domain.frame, coordinates[inside], interior)
         if self._lookup is None:
-            self._lookup = {pattern.tobytes(): i for i, pattern in enumerate(self.patterns)}
+            self._lookup = {pattern.tobytes(): i for i, pattern in enumerate(self.switching_patterns)}
         lookup = self._lookup
-        result[inside] = [lookup.get(pattern.tobytes(), -1) for pattern in patterns]
+        result[inside] = [lookup.get(pattern[self.switching].tobytes(), -1) for pattern in patterns]
         return result
 
     def to_arrow(self) -> pyarrow.Table:
         """The columns as an Arrow table."""
         from affinelens.regions.table import columns_to_table
 
-        return columns_to_table(self.outcome.table, self.domain)
+        table = columns_to_table(self.outcome.table, self.domain)
+        if self.outcome.switching is None:
+            return table
+        return table.rename_columns(["switching_pattern" if n == "pattern" else n for n in table.column_names])
 
     def to_pandas(self) -> pandas.DataFrame:
         """A data frame with one row a region: its point, pattern and number of facets.
@@ -217,7 +252,8 @@ class RegionSet:
             raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from error
         letter, points = ("t", self.local.points) if self.domain.has_own_coordinates else ("x", self.points)
         frame = pandas.DataFrame(points, columns=[f"{letter}{i}" for i in range(points.shape[1])])
-        frame["pattern"] = list(self.patterns)
+        name = "pattern" if self.outcome.switching is None else "switching_pattern"
+        frame[name] = list(self.switching_patterns)
         if self.outcome.table.facets is not None:
             frame["facets"] = np.diff(self.facet_offsets)
         frame.index.name = "region"

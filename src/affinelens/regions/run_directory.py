@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from affinelens.domain import Domain, domain_from_json
-from affinelens.engine import Certificate, Columns, Outcome, Status
+from affinelens.engine import Certificate, Columns, Outcome, Status, Switching
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
 from affinelens.network.serial import network_from_data, network_to_data
@@ -34,6 +34,7 @@ MANIFEST = "manifest.json"
 _FORMAT = "affinelens run"
 _FORMAT_VERSION = 1
 _NETWORK_ARRAYS = "network.npz"
+_SWITCHING_ARRAYS = "switching.npz"
 SHARD_ROWS = 1_000_000
 _LARGEST_MANIFEST = 256 * 2**20
 _SMALL_ENOUGH = 64 * 2**20
@@ -105,6 +106,9 @@ class RunWriter:
         structure, arrays = network_to_data(network)
         with (self._folder / _NETWORK_ARRAYS).open("wb") as stream:
             np.savez(stream, **arrays)  # type: ignore[arg-type]
+        if outcome.switching is not None:
+            with (self._folder / _SWITCHING_ARRAYS).open("wb") as stream:
+                np.savez(stream, choices=outcome.switching.choices, pattern=outcome.switching.pattern)
         manifest = _manifest(network, self._domain, outcome, options)
         manifest |= {"network": structure, "shards": list(shards)}
         (self._folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
@@ -187,7 +191,8 @@ def _read(folder: Path) -> RegionSet:
     domain = domain_from_json(manifest["domain"])
     if domain.inputs != network.input_size:
         raise AffineLensError("its domain does not fit its network")
-    columns = _read_columns(folder, manifest, network, domain)
+    switching = _read_switching(folder, network)
+    columns = _read_columns(folder, manifest, network, domain, switching)
     outcome = Outcome(
         engine=str(manifest["engine"]),
         status=Status[manifest["status"]],
@@ -196,6 +201,7 @@ def _read(folder: Path) -> RegionSet:
         seconds=float(manifest["seconds"]),
         columns=columns,
         share=_share(manifest.get("share")),
+        switching=switching,
     )
     _require_consistent(outcome, network, _whole(manifest["regions"]))
     return RegionSet(network, domain, outcome, dict(manifest["options"]))
@@ -260,7 +266,22 @@ def _share(value: Any) -> float | None:
     return float(value)
 
 
-def _read_columns(folder: Path, manifest: dict[str, Any], network: Network, domain: Domain) -> Columns:
+def _read_switching(folder: Path, network: Network) -> Switching | None:
+    """Which choices patterns are stored for, if not for all."""
+    if not (folder / _SWITCHING_ARRAYS).exists():
+        return None
+    arrays = read_npz(_inside(folder, _SWITCHING_ARRAYS))
+    choices, pattern = arrays["choices"].astype(np.int64), arrays["pattern"].astype(network.pattern_type)
+    count = network.choice_offsets[-1]
+    inside = choices.ndim == 1 and np.all((choices >= 0) & (choices < count)) and np.all(np.diff(choices) > 0)
+    if not inside or pattern.shape != (count,) or np.any(pattern >= network.choice_pieces):
+        raise AffineLensError("its switching choices do not fit its network")
+    return Switching(choices, pattern)
+
+
+def _read_columns(
+    folder: Path, manifest: dict[str, Any], network: Network, domain: Domain, switching: Switching | None
+) -> Columns:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -277,7 +298,7 @@ def _read_columns(folder: Path, manifest: dict[str, Any], network: Network, doma
         if unpacked > max(_SMALL_ENOUGH, _LARGEST_RATIO * file.stat().st_size):
             raise AffineLensError(f"{file.name} would unpack to {unpacked} bytes, far more than it holds")
         tables.append(parquet.read())
-    return columns_from_table(pa.concat_tables(tables), network, domain)
+    return columns_from_table(pa.concat_tables(tables), network, domain, switching)
 
 
 def _sha256(file: Path) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from affinelens.domain import Domain
-from affinelens.engine import Columns, Facets, Vertices
+from affinelens.engine import Columns, Facets, Switching, Vertices
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
 
@@ -48,15 +48,15 @@ def columns_to_table(columns: Columns, domain: Domain, *, packed: bool = False) 
     return pa.table(table)
 
 
-def columns_from_table(table: pa.Table, network: Network, domain: Domain) -> Columns:
+def columns_from_table(
+    table: pa.Table, network: Network, domain: Domain, switching: Switching | None = None
+) -> Columns:
     """The columns, each checked for type, shape and range."""
     frame = domain.frame
     name = "point" if frame.is_plain and not domain.has_own_coordinates else "coordinates"
-    choices = network.choice_offsets[-1]
-    patterns = _packed_matrix(table, "pattern", choices, network.pattern_type)
+    pieces = network.choice_pieces if switching is None else network.choice_pieces[switching.choices]
+    patterns = _packed_matrix(table, "pattern", len(pieces), network.pattern_type)
     points = _matrix(table, name, frame.dim, np.dtype(np.float64))
-    activations = [stage.activation for stage in network.stages]
-    pieces = np.repeat([a.pieces for a in activations], [a.choices for a in activations])
     if not (np.isfinite(points).all() and np.all(patterns < pieces)):
         raise AffineLensError("its table holds values that no run has")
     return Columns(
