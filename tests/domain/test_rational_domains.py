@@ -116,3 +116,12 @@ def test_a_limited_walk_knows_its_share_of_a_rational_box() -> None:
     part = al.enumerate(layers, al.Box(Fraction(-1, 3), Fraction(2, 3), dim=2), max_regions=5, workers=1)
     assert part.share is not None
     assert 0 < part.share < 1
+
+
+def test_a_bound_beyond_all_reach_changes_nothing_in_high_dimension() -> None:
+    """1e-300 x + 1e300 >= 0 is a bound of one input that float64 cannot name."""
+    size = 24
+    weight = np.vstack([np.eye(size), -np.eye(size), 1e-300 * np.eye(1, size)])
+    offset = np.append(np.ones(2 * size), 1e300)
+    layers = [(np.eye(2, size), np.zeros(2)), (np.ones((1, 2)), np.zeros(1))]
+    assert al.count(layers, al.Polytope(weight, offset), engine="linear_program") == 4

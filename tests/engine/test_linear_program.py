@@ -296,7 +296,7 @@ def test_senseless_options_are_refused(options: dict[str, Any], message: str) ->
 
 
 def test_the_domain_must_be_one_and_fit() -> None:
-    with pytest.raises(AffineLensError, match="Box or a Polytope"):
+    with pytest.raises(AffineLensError, match="a Box, a Polytope or a Slice"):
         enumerate_regions(SMALL, [(-1, 1), (-1, 1)])  # type: ignore[arg-type]
     with pytest.raises(AffineLensError, match="2 inputs but the domain has 3"):
         enumerate_regions(SMALL, al.Box(-1, 1, dim=3))

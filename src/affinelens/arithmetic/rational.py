@@ -126,7 +126,7 @@ class ExactMatrix:
             return self.source.copy()
         rows, columns = self.shape
         denominator = int(self.denominator)
-        flat = [_divide(int(n), denominator) for n in self.numerators.entries()]
+        flat = [quotient(int(n), denominator) for n in self.numerators.entries()]
         return np.array(flat, dtype=np.float64).reshape(rows, columns)
 
 
@@ -134,7 +134,8 @@ def _rebuild(rows: int, columns: int, numerators: list[int], denominator: int) -
     return ExactMatrix(fmpz_mat(rows, columns, numerators), fmpz(denominator))
 
 
-def _divide(numerator: int, denominator: int) -> float:
+def quotient(numerator: int, denominator: int) -> float:
+    """The nearest float64, or an infinity."""
     try:
         return numerator / denominator
     except OverflowError:

@@ -18,6 +18,8 @@ from affinelens.arithmetic import ExactMatrix, gamma, upward
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+# Points are looked at together as long as they take no more numbers than this.
+_NUMBERS_AT_ONCE = 1 << 22
 
 
 class ChartInverse:
@@ -73,6 +75,11 @@ class ChartInverse:
 
     def coordinates(self, points: Floats) -> tuple[Floats, Bools]:
         """Coordinates of points, one a row, and which of the points lie on the chart's flat."""
+        at_once = max(1, _NUMBERS_AT_ONCE // max(1, points.shape[1]))
+        parts = [self._some_coordinates(points[i : i + at_once]) for i in range(0, max(len(points), 1), at_once)]
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def _some_coordinates(self, points: Floats) -> tuple[Floats, Bools]:
         on_flat = np.isfinite(points).all(axis=1)
         moving: Bools = np.asarray(self._floats[:, :-1].any(axis=1))
         on_flat &= (points[:, ~moving] == self._floats[~moving, -1]).all(axis=1)

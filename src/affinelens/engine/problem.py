@@ -16,7 +16,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.arithmetic.rational import stack_rows
+from affinelens.arithmetic.rational import quotient, stack_rows
 from affinelens.domain import Frame
 from affinelens.engine.local_rows import LocalRows
 from affinelens.network import Network
@@ -111,7 +111,8 @@ class Problem:
         place_general = np.full(len(rows), -1)
         place_general[general] = np.arange(len(general))
         pairs = zip(axis.tolist(), coordinate.tolist(), strict=True)
-        limits = np.array([int(exact.numerators[i, self.dim]) / abs(int(exact.numerators[i, k])) for i, k in pairs])
+        table = exact.numerators
+        limits = np.array([quotient(int(table[i, self.dim]), abs(int(table[i, k]))) for i, k in pairs])
         return _DomainSplit(place, coordinate, np.sign(slope), limits, place_general, form)
 
     def forms(self, pattern: Pattern, depth: int) -> list[Enclosure]:
