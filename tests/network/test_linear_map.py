@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.errors import AffineLensError
+from affinelens.network.convolution import Convolution
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum, add, chain, identity
 
@@ -44,15 +46,39 @@ def select(rng: np.random.Generator) -> Select:
     return Select(rng.integers(-1, SIZE, SIZE), SIZE)
 
 
+def picking(rng: np.random.Generator) -> Select:
+    """A selection that takes nothing twice."""
+    return Select(np.where(rng.random(SIZE) < 0.3, -1, rng.permutation(SIZE)), SIZE)
+
+
+def convolution(rng: np.random.Generator) -> Convolution:
+    """Five entries through a window that hangs over both ends."""
+    return Convolution(numbers(rng, 1, 1, 1, 4), (SIZE,), (SIZE,), (2,), (3,), (6,))
+
+
+def transposed_convolution(rng: np.random.Generator) -> Convolution:
+    return convolution(rng).transposed()
+
+
+def channels(rng: np.random.Generator) -> Convolution:
+    """Five channels on a single place."""
+    return Convolution(numbers(rng, 1, SIZE, SIZE, 1, 1), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0))
+
+
+def groups(rng: np.random.Generator) -> Convolution:
+    return Convolution(numbers(rng, SIZE, 1, 1, 1), (1,), (1,), (1,), (1,), (0,))
+
+
 def chained(rng: np.random.Generator) -> Chain:
     return Chain((select(rng), sparse(rng), average(rng), dense(rng)))
 
 
 def summed(rng: np.random.Generator) -> Sum:
-    return Sum((dense(rng), chained(rng), select(rng), sparse(rng)))
+    return Sum((dense(rng), chained(rng), select(rng), sparse(rng), convolution(rng)))
 
 
-every_kind = pytest.mark.parametrize("make", [dense, sparse, scale, average, select, chained, summed])
+simple = [dense, sparse, scale, average, select, picking, convolution, transposed_convolution, channels, groups]
+every_kind = pytest.mark.parametrize("make", [*simple, chained, summed])
 every_seed = pytest.mark.parametrize("seed", range(5))
 
 
@@ -74,6 +100,9 @@ def matrix_of(part: LinearMap) -> list[list[Fraction]]:
             ]
         case Select():
             return [[Fraction(int(j == k)) for j in range(part.size_in)] for k in part.indices.tolist()]
+        case Convolution():
+            table = convolution_matrix(part)
+            return [list(row) for row in zip(*table, strict=True)] if part.adjoint else table
         case Chain():
             product = matrix_of(part.maps[0])
             for inner in part.maps[1:]:
@@ -83,6 +112,24 @@ def matrix_of(part: LinearMap) -> list[list[Fraction]]:
             tables = [matrix_of(inner) for inner in part.maps]
             return [[sum(entries) for entries in zip(*rows, strict=True)] for rows in zip(*tables, strict=True)]
     raise AssertionError(part)
+
+
+def convolution_matrix(part: Convolution) -> list[list[Fraction]]:
+    """The matrix of the forward map, entry by entry from the definition."""
+    count, outs, ins = part.kernel.shape[:3]
+    places_in, places_out = list(np.ndindex(*part.sizes_in)), list(np.ndindex(*part.sizes_out))
+    rows = []
+    for group, out, place in ((g, o, p) for g in range(count) for o in range(outs) for p in places_out):
+        row = {}
+        for channel in range(ins):
+            for tap in np.ndindex(*part.kernel.shape[3:]):
+                source = tuple(
+                    p * s + t * d - b
+                    for p, s, t, d, b in zip(place, part.strides, tap, part.dilations, part.before, strict=True)
+                )
+                row[group, channel, source] = Fraction(part.kernel[(group, out, channel, *tap)])
+        rows.append([row.get((g, i, p), Fraction(0)) for g in range(count) for i in range(ins) for p in places_in])
+    return rows
 
 
 def times(left: list[list[Fraction]], right: list[list[Fraction]]) -> list[list[Fraction]]:
@@ -171,3 +218,62 @@ def test_combining_maps_drops_identities_and_nesting() -> None:
         [[a + b for a, b in zip(p, q, strict=True)] for p, q in zip(matrix_of(first), matrix_of(second), strict=True)],
         columns.to_fractions(),
     )
+
+
+@every_kind
+@every_seed
+def test_the_transposed_map_is_the_adjoint(make: Maker, seed: int) -> None:
+    """<A x, y> = <x, A^T y>, and transposing twice gives the map back."""
+    rng = np.random.default_rng(seed)
+    part = make(rng)
+    x, y = (ExactMatrix.from_floats(numbers(rng, SIZE, 1)) for _ in range(2))
+    forward, backward = part.apply_exact(x).to_fractions(), part.transposed().apply_exact(y).to_fractions()
+    pairs = [(forward, y.to_fractions()), (x.to_fractions(), backward)]
+    left, right = (sum(a[0] * b[0] for a, b in zip(p, q, strict=True)) for p, q in pairs)
+    assert left == right
+    assert matrix_of(part.transposed()) == [list(row) for row in zip(*matrix_of(part), strict=True)]
+    assert matrix_of(part.transposed().transposed()) == matrix_of(part)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_convolutions_of_any_shape(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    axes = int(rng.integers(1, 4))
+
+    def sizes(low: int, high: int) -> tuple[int, ...]:
+        return tuple(int(n) for n in rng.integers(low, high, axes))
+
+    kernel = numbers(rng, *rng.integers(1, 4, 3), *sizes(1, 4))
+    part = Convolution(kernel, sizes(1, 5), sizes(1, 5), sizes(1, 4), sizes(1, 3), sizes(0, 4))
+    for linear in (part, part.transposed()):
+        columns = numbers(rng, linear.size_in, 3)
+        matrix = matrix_of(linear)
+        assert linear.apply_exact(ExactMatrix.from_floats(columns)).to_fractions() == times(matrix, exactly(columns))
+        form = linear.propagate(Enclosure.values(columns))
+        for i, row in enumerate(times(matrix, exactly(columns))):
+            for j, value in enumerate(row):
+                assert abs(value - Fraction(form.rows[i, j])) <= Fraction(form.error[i, j])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_columns_give_what_each_gives_alone(seed: int) -> None:
+    """Blocks of rows and columns do not show in the result."""
+    rng = np.random.default_rng(seed)
+    starts = np.cumsum([0, *rng.integers(0, 9, 300)])
+    sparse_map = Sparse(starts, rng.integers(0, 400, starts[-1]), rng.standard_normal(starts[-1]), 400)
+    image = Convolution(rng.standard_normal((2, 3, 2, 3, 3)), (40, 40), (19, 21), (2, 2), (1, 1), (0, 2))
+    for linear in (sparse_map, image, image.transposed()):
+        columns = rng.standard_normal((linear.size_in, 1500))
+        together = linear.apply(columns)
+        for k in (0, 700, 1499):
+            alone = linear.apply(columns[:, [k]])
+            np.testing.assert_allclose(together[:, [k]], alone, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            linear.apply_absolute(columns[:, :2]), linear.apply_absolute(columns)[:, :2], rtol=1e-12
+        )
+
+
+def test_a_convolution_that_does_not_fit_together_is_refused() -> None:
+    for sizes_in, strides in (((4, 4), (1,)), ((4,), (0,)), ((0,), (1,))):
+        with pytest.raises(AffineLensError):
+            Convolution(np.ones((1, 1, 1, 2)), sizes_in, (3,), strides, (1,), (0,))

@@ -13,6 +13,7 @@ import pytest
 from affinelens import Network
 from affinelens.errors import AffineLensError
 from affinelens.network import AffineSum, MaxGroups, Stage
+from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, Scale, Select, Sparse, Sum
 from affinelens.network.serial import network_from_data, network_to_data
 from networks import HARD_TANH, RELU, activation
@@ -28,9 +29,8 @@ def rich_network() -> Network:
         AffineSum(3, ((0, Sum((sparse, padded))),), Dense(rng.standard_normal((3, 1)))),
         activation([RELU, HARD_TANH, RELU]),
     )
-    second = Stage(
-        "second", AffineSum(3, ((0, sparse), (1, Dense(rng.standard_normal((3, 3)))))), MaxGroups(np.array([0, 1, 3]))
-    )
+    window = Convolution(rng.standard_normal((1, 1, 1, 2)), (3,), (3,), (1,), (2,), (1,), adjoint=True)
+    second = Stage("second", AffineSum(3, ((0, sparse), (1, window))), MaxGroups(np.array([0, 1, 3])))
     output = AffineSum(1, ((2, Dense(rng.standard_normal((1, 2)))),), Dense(np.array([[0.5]])))
     return Network((2,), (first, second), output, ("a note",))
 
@@ -73,12 +73,17 @@ def test_the_digest_changes_with_indices_and_denominators() -> None:
     other_columns = {**arrays, "a1": np.array([1, 0, 1])}
     other_over = copy.deepcopy(structure)
     other_over["stages"][0]["linear"]["sources"][0][1]["maps"][1]["maps"][1]["over"] = 7
+    other_stride, forward = copy.deepcopy(structure), copy.deepcopy(structure)
+    other_stride["stages"][1]["linear"]["sources"][1][1]["strides"] = [2]
+    forward["stages"][1]["linear"]["sources"][1][1]["adjoint"] = False
     digests = {
         rich_network().digest,
+        network_from_data(other_stride, arrays).digest,
+        network_from_data(forward, arrays).digest,
         network_from_data(structure, other_columns).digest,
         network_from_data(other_over, arrays).digest,
     }
-    assert len(digests) == 3
+    assert len(digests) == 5
 
 
 def drop_a_source(structure: dict[str, Any]) -> None:
