@@ -7,7 +7,7 @@ two are one class. Padding behind the image and a transposed convolution's outpu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
