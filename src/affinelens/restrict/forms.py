@@ -149,17 +149,18 @@ def applied(linear: LinearMap, main: Extended) -> tuple[Extended, Floats]:
     """
     size = _size(main)[:, None]
     if linear.halves is None or linear.roundings > _MOST_TERMS:
-        rounding = gamma(linear.roundings) * MAIN_ROUNDOFF / UNIT_ROUNDOFF if linear.roundings else 0.0
-        return linear.apply(main), upward(rounding * linear.apply_absolute(size)[:, 0])
+        relative = gamma(linear.roundings) * MAIN_ROUNDOFF / UNIT_ROUNDOFF if linear.roundings else 0.0
+        columns: Any = main  # every map takes columns of any float type
+        return linear.apply(columns).astype(np.longdouble), upward(relative * linear.apply_absolute(size)[:, 0])
     short, rest = linear.halves
     high = main.astype(np.float64)
     first = shortened(high, axis=0)
     second = shortened(high - first, axis=0)
     left = (high - first) - second
     exact = short.apply(np.hstack([first, second]))
-    others = rest.apply(first + second), linear.apply(left + (main - high).astype(np.float64))
     width = main.shape[1]
-    total = exact[:, :width].astype(np.longdouble) + exact[:, width:] + others[0] + others[1]
+    total = exact[:, :width].astype(np.longdouble) + exact[:, width:]
+    total = total + rest.apply(first + second) + linear.apply(left + (main - high).astype(np.float64))
     tiny = 2.0 ** (2 - 2 * SHORT_BITS) * float(np.abs(high).max(initial=0.0))
     unrounded = rest.apply_absolute(size) + linear.apply_absolute(np.full((linear.size_in, 1), tiny * width))
     rounding = gamma(linear.roundings) * unrounded + 4 * MAIN_ROUNDOFF * linear.apply_absolute(size)
