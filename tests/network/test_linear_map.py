@@ -213,6 +213,13 @@ def test_combining_maps_drops_identities_and_nesting() -> None:
     assert chain(chain(first, second), first).apply_exact(columns).to_fractions() == times(
         matrix_of(first), times(matrix_of(second), times(matrix_of(first), columns.to_fractions()))
     )
+    one, other = select(rng), select(rng)
+    both = chain(chain(first, one), other)
+    assert both.apply_exact(columns).to_fractions() == times(
+        matrix_of(other), times(matrix_of(one), times(matrix_of(first), columns.to_fractions()))
+    )
+    assert isinstance(both, Chain)
+    assert len(both.maps) == 2
     assert add([first]) is first
     assert add([first, second]).apply_exact(columns).to_fractions() == times(
         [[a + b for a, b in zip(p, q, strict=True)] for p, q in zip(matrix_of(first), matrix_of(second), strict=True)],

@@ -95,6 +95,7 @@ def group_maximum(builder: GraphBuilder, tensor: Tensor, members: Indices, shape
     counts = present.sum(axis=1)
     if np.any(counts == 0):
         raise AffineLensError("a maximum is taken over no entries; a window must not lie in the padding alone")
+    require_size(int((counts * (counts - 1) // 2).sum()), f"comparing {counts.max()} candidates with each other")
     candidates = builder.rearrange(tensor, members[present])
     if np.all(counts == 1):
         return builder.reshape(candidates, shape)
