@@ -70,7 +70,7 @@ def _without_tail(call: Call) -> Tensor:
     tensor, operator = call.tensor("self"), operator_name(call.node).removeprefix("aten.").removeprefix("_")
     if operator != "sigmoid" and (not tensor.shape or tensor.shape[call.value("dim")] == 1):
         call.refuse(f"{operator} over axis {call.value('dim')} of a tensor of shape {tensor.shape} is constant")
-    call.builder.note(f"{call.name}: the final {operator} was cut off; argmax and thresholds are unchanged")
+    call.builder.note(nonlinear.cut_off(call.name, operator))
     return tensor
 
 
