@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -240,6 +241,17 @@ def test_the_transposed_map_is_the_adjoint(make: Maker, seed: int) -> None:
     assert left == right
     assert matrix_of(part.transposed()) == [list(row) for row in zip(*matrix_of(part), strict=True)]
     assert matrix_of(part.transposed().transposed()) == matrix_of(part)
+
+
+@every_kind
+def test_maps_travel_between_processes_after_they_have_been_used(make: Maker) -> None:
+    rng = np.random.default_rng(0)
+    part, columns = make(rng), numbers(rng, SIZE, 2)
+    exact = ExactMatrix.from_floats(columns)
+    values, fractions = part.apply(columns), part.apply_exact(exact).to_fractions()
+    back = pickle.loads(pickle.dumps(part))
+    assert np.array_equal(back.apply(columns), values)
+    assert back.apply_exact(exact).to_fractions() == fractions
 
 
 @pytest.mark.parametrize("seed", range(20))
