@@ -1,0 +1,234 @@
+"""All cells into which one stage cuts one parent cell, in high dimension: one choice after the other, depth first.
+
+A node of the tree is a cell of the choices decided so far, with an interior point. The point settles one piece of the
+next choice; the others are asked for, and those that are not empty are the node's children. So every leaf is a cell,
+none is missed and none comes twice, and no facet is needed on the way: a cell in hundreds of dimensions has more
+facets than its parent has cells. Choices that rarely change come first, where few nodes are asked about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.engine.box_ledger import BoxLedger, Side, Signs
+from affinelens.engine.filter import positive_on_box, signs_beside_centre
+from affinelens.engine.merge import Arrangement, merge_breaks
+from affinelens.engine.parent import Parent
+from affinelens.engine.problem import Cell
+from affinelens.engine.proofs import Conditions, Witness
+from affinelens.engine.rays import Rays
+from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Pattern = NDArray[np.integer[Any]]
+
+
+def cells_cut_by_cut(parent: Parent, *, facets: bool) -> Iterator[Cell]:
+    """Every cell of the next stage inside a parent, the one at its interior point first.
+
+    With ``facets`` off, and before the last stage, a cell's facets are among the hyperplanes listed with it, but not
+    all of those need be facets; cells of the last stage then come without any.
+    """
+    signs, ties = signs_beside_centre(parent)
+    turned = parent.breaks.signed(signs)
+    fixed = (signs == 0) | (~ties & positive_on_box(turned, *parent.outer_box))
+    parent.tally.by_rounding_bound += int(np.count_nonzero(fixed & (signs != 0)))
+    yield from _Tree(parent, signs, ties, np.flatnonzero(~fixed), facets).cells()
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A choice that may change inside the parent, and its pieces with the sides of rows on which each holds."""
+
+    number: int
+    pieces: list[tuple[int, list[Side]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A cell of the first few choices.
+
+    ``sides`` bound it; ``positive`` and ``negative`` are bit masks of all rows whose side is known all over it, and
+    ``at_witness`` holds the signs of rows at its interior point, 0 where unknown.
+    """
+
+    taken: tuple[int, ...]
+    sides: tuple[Side, ...]
+    positive: int
+    negative: int
+    witness: Witness
+    at_witness: Signs
+
+
+class _Tree:
+    def __init__(self, parent: Parent, signs: Signs, ties: Bools, open_breaks: Indices, facets: bool) -> None:
+        self._parent = parent
+        self._want_facets = facets and parent.is_last
+        self._start = parent.activation.pattern_from_signs(signs)
+        arrangement = merge_breaks(parent, open_breaks)
+        self._classes = np.array(arrangement.classes, dtype=np.int64)
+        self._ledger = BoxLedger(parent, self._classes)
+        self._choices = self._ordered(_choices(parent.activation, arrangement, signs, self._ledger.own_first))
+        own = np.where(ties, 0, signs)[self._classes]
+        self._at_centre = np.concatenate([np.ones(self._ledger.own_first, dtype=np.int8), own.astype(np.int8)])
+
+    def cells(self) -> Iterator[Cell]:
+        cell = self._parent.cell
+        everywhere = (1 << self._ledger.own_first) - 1
+        stack = [_Node((), (), everywhere, 0, Witness(cell.point, cell.exact_point), self._at_centre)]
+        while stack:
+            node = stack.pop()
+            if len(node.taken) == len(self._choices):
+                yield self._cell(node)
+            else:
+                stack.extend(reversed(self._children(node)))
+
+    def _ordered(self, choices: list[_Choice]) -> list[_Choice]:
+        """The choices least likely to change first: those whose rows pass the box's middle at the greatest distance."""
+        rows = self._ledger.rows
+        low, high = self._parent.outer_box
+        distance = np.abs(rows.normals @ (0.5 * (low + high)) + rows.offsets)
+        distance /= np.abs(rows.normals) @ (0.5 * (high - low))
+        nearest = [min(distance[row] for _, sides in choice.pieces for row, _ in sides) for choice in choices]
+        return [choices[i] for i in np.argsort(-np.array(nearest), kind="stable").tolist()]
+
+    def _children(self, node: _Node) -> list[_Node]:
+        """The node once more for each piece of the next choice that is not empty, the witness's own piece first."""
+        found: list[tuple[int, list[Side], Witness | None]] = []
+        asked: list[tuple[int, list[Side]]] = []
+        for piece, sides in self._choices[len(node.taken)].pieces:
+            undecided = _undecided(node, sides)
+            if undecided is None:
+                continue
+            if all(node.at_witness[row] == sign for row, sign in undecided):
+                found.append((piece, undecided, None))
+            else:
+                asked.append((piece, undecided))
+        if not (found and not found[0][1]):  # a piece that holds all over the node leaves nothing to ask for
+            for piece, undecided in asked:
+                witness = self._witness(node, undecided)
+                if witness is not None:
+                    found.append((piece, undecided, witness))
+        if not found:
+            raise AssertionError("no piece of a choice meets a cell with an interior; please report this as a bug")
+        return [self._child(node, piece, sides, witness, len(found) == 1) for piece, sides, witness in found]
+
+    def _witness(self, node: _Node, asked: list[Side]) -> Witness | None:
+        positive, negative = _with_sides(node, asked)
+        if self._ledger.known_empty(positive, negative, asked):
+            return None
+        return self._ledger.find([*node.sides, *asked])
+
+    def _child(self, node: _Node, piece: int, sides: list[Side], witness: Witness | None, alone: bool) -> _Node:
+        """A node's part on one piece; a piece that is alone is the whole node, and its sides bound nothing."""
+        at_witness = node.at_witness
+        if witness is None:
+            witness = node.witness
+        elif witness.exact is not None:
+            at_witness = np.zeros_like(at_witness)
+        else:
+            at_witness = self._ledger.signs_at(witness.point)
+        bounding = node.sides if alone else (*node.sides, *sides)
+        return _Node((*node.taken, piece), bounding, *_with_sides(node, sides), witness, at_witness)
+
+    def _cell(self, node: _Node) -> Cell:
+        parent = self._parent
+        pattern = self._start.copy()
+        pattern[[choice.number for choice in self._choices]] = node.taken
+        conditions = parent.inside.joined({self._ledger.full_row(row): sign for row, sign in node.sides})
+        numbers = np.concatenate([parent.cell.facets, parent.break_numbers[self._classes]])
+        listed = self._listed(node.witness, conditions)
+        rows, signs = conditions.rows[listed], conditions.signs[listed]
+        inherited = rows < len(parent.facets)
+        signs[inherited] *= parent.cell.signs[rows[inherited]]
+        order = np.argsort(numbers[rows])
+        return Cell(
+            parent.cell.depth + 1, parent.extended(pattern), numbers[rows][order], signs[order],
+            node.witness.point, node.witness.exact,
+        )  # fmt: skip
+
+    def _listed(self, witness: Witness, conditions: Conditions) -> Bools:
+        """Which conditions to list with a cell: its facets, or all, or at the very end none, if nobody asks."""
+        if self._want_facets:
+            return self._facets(witness, conditions)
+        return np.full(len(conditions.rows), not self._parent.is_last)
+
+    @cached_property
+    def _rays(self) -> Rays:
+        return Rays(self._ledger.full)
+
+    def _facets(self, witness: Witness, conditions: Conditions) -> Bools:
+        """Which conditions are facets: those beyond which there is a point where all the others still hold."""
+        ledger = self._ledger.full
+        facets, idle = self._rays.facets(witness, conditions, np.ones(len(conditions.rows), dtype=bool))
+        for position in range(len(facets)):
+            if facets[position] or idle[position]:
+                continue
+            flipped = conditions.flipped(position)
+            row, sign = int(flipped.rows[position]), int(flipped.signs[position])
+            facets[position] = not ledger.known_empty(flipped, row, sign) and ledger.find(flipped) is not None
+            if not facets[position]:
+                idle |= self._rays.idle(conditions)
+        return facets
+
+
+def _choices(activation: Activation, arrangement: Arrangement, signs: Signs, own_first: int) -> list[_Choice]:
+    """The choices that breaks in the arrangement leave open; ``signs`` settles all other breaks."""
+    # of equals the first wins, and a breakpoint belongs to the piece below it
+    when_zero = 1 if isinstance(activation, MaxGroups) else -1
+    settled = np.where(signs == 0, when_zero, signs)
+    found = []
+    for number in np.unique(activation.breaks.choice[list(arrangement.class_of)]).tolist():
+        pieces = []
+        for piece in range(_options(activation, number)):
+            sides: dict[int, int] = {}
+            possible = True
+            for index, sign in activation.constraints(number, piece):
+                if index not in arrangement.class_of:
+                    possible &= settled[index] == sign
+                    continue
+                row, turned = own_first + arrangement.class_of[index], sign * arrangement.orientation[index]
+                possible &= sides.setdefault(row, turned) == turned
+            if possible:
+                pieces.append((piece, list(sides.items())))
+        if len(pieces) > 1:
+            found.append(_Choice(number, pieces))
+    return found
+
+
+def _options(activation: Activation, choice: int) -> int:
+    """How many pieces a choice has."""
+    if isinstance(activation, MaxGroups):
+        return int(activation.starts[choice + 1] - activation.starts[choice])
+    assert isinstance(activation, PiecewiseLinear)
+    return int(np.count_nonzero(np.isfinite(activation.breakpoints[choice]))) + 1
+
+
+def _undecided(node: _Node, sides: Sequence[Side]) -> list[Side] | None:
+    """Those of the sides that are not known to hold all over the node; None if the node is known to be beyond one."""
+    left = []
+    for row, sign in sides:
+        here, there = (node.positive, node.negative) if sign > 0 else (node.negative, node.positive)
+        if there >> row & 1:
+            return None
+        if not here >> row & 1:
+            left.append((row, sign))
+    return left
+
+
+def _with_sides(node: _Node, sides: Sequence[Side]) -> tuple[int, int]:
+    positive, negative = node.positive, node.negative
+    for row, sign in sides:
+        if sign > 0:
+            positive |= 1 << row
+        else:
+            negative |= 1 << row
+    return positive, negative
