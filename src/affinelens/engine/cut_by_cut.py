@@ -76,9 +76,10 @@ class _Tree:
         arrangement = merge_breaks(parent, open_breaks)
         self._classes = np.array(arrangement.classes, dtype=np.int64)
         self._ledger = BoxLedger(parent, self._classes)
-        self._choices = self._ordered(_choices(parent.activation, arrangement, signs, self._ledger.own_first))
         own = np.where(ties, 0, signs)[self._classes]
         self._at_centre = np.concatenate([np.ones(self._ledger.own_first, dtype=np.int8), own.astype(np.int8)])
+        row_of = self._rows_by_break(arrangement)
+        self._choices = self._ordered(_choices(parent.activation, row_of, signs))
 
     def cells(self) -> Iterator[Cell]:
         cell = self._parent.cell
@@ -90,6 +91,26 @@ class _Tree:
                 yield self._cell(node)
             else:
                 stack.extend(reversed(self._children(node)))
+
+    def _rows_by_break(self, arrangement: Arrangement) -> dict[int, Side]:
+        """The row that each open break lies on, and whether it is turned there.
+
+        The one break of a binary choice is asked about when its turn comes. A piece with several breaks is asked about
+        as a whole, so those that do not cut the parent must be known: one of them may touch the parent along a facet,
+        and would pass for it.
+        """
+        rows = {
+            index: (self._ledger.own_first + number, arrangement.orientation[index])
+            for index, number in arrangement.class_of.items()
+        }
+        if self._parent.activation.pieces <= 2:
+            return rows
+        cutting = {row for row in {row for row, _ in rows.values()} if self._cuts(row)}
+        return {index: side for index, side in rows.items() if side[0] in cutting}
+
+    def _cuts(self, row: int) -> bool:
+        sign = int(self._at_centre[row])
+        return sign == 0 or self._ledger.find([(row, -sign)]) is not None
 
     def _ordered(self, choices: list[_Choice]) -> list[_Choice]:
         """The choices least likely to change first: those whose rows pass the box's middle at the greatest distance."""
@@ -180,23 +201,23 @@ class _Tree:
         return facets
 
 
-def _choices(activation: Activation, arrangement: Arrangement, signs: Signs, own_first: int) -> list[_Choice]:
-    """The choices that breaks in the arrangement leave open; ``signs`` settles all other breaks."""
+def _choices(activation: Activation, row_of: dict[int, Side], signs: Signs) -> list[_Choice]:
+    """The choices that breaks with a row leave open; ``signs`` settles all other breaks."""
     # of equals the first wins, and a breakpoint belongs to the piece below it
     when_zero = 1 if isinstance(activation, MaxGroups) else -1
     settled = np.where(signs == 0, when_zero, signs)
     found = []
-    for number in np.unique(activation.breaks.choice[list(arrangement.class_of)]).tolist():
+    for number in np.unique(activation.breaks.choice[list(row_of)]).tolist():
         pieces = []
         for piece in range(_options(activation, number)):
             sides: dict[int, int] = {}
             possible = True
             for index, sign in activation.constraints(number, piece):
-                if index not in arrangement.class_of:
-                    possible &= settled[index] == sign
+                if index not in row_of:
+                    possible &= bool(settled[index] == sign)
                     continue
-                row, turned = own_first + arrangement.class_of[index], sign * arrangement.orientation[index]
-                possible &= sides.setdefault(row, turned) == turned
+                row, orientation = row_of[index]
+                possible &= sides.setdefault(row, sign * orientation) == sign * orientation
             if possible:
                 pieces.append((piece, list(sides.items())))
         if len(pieces) > 1:
