@@ -50,8 +50,9 @@ class BoxLedger:
         return self._full
 
     def full_row(self, row: int) -> int:
-        """The number that a break's row has in the full ledger."""
-        return row - self.own_first + len(self._parent.facets)
+        """The number that a row has in the full ledger."""
+        facets = self._parent.facets
+        return int(facets.general[row]) if row < self.own_first else row - self.own_first + len(facets)
 
     def signs_at(self, point: Floats) -> Signs:
         """The proved sign of each row at a point of the domain; 0 where rounding leaves it open."""
@@ -69,9 +70,11 @@ class BoxLedger:
         return False
 
     def find(self, sides: Sequence[Side]) -> Witness | None:
-        """A point of the parent strictly on the given sides of breaks, or None if there is none."""
-        rows = np.array([*range(self.own_first), *(row for row, _ in sides)], dtype=np.int64)
-        signs = np.array([*[1] * self.own_first, *(sign for _, sign in sides)], dtype=np.int8)
+        """A point of the box strictly on the given sides of rows, or None if there is none.
+
+        All the parent's rows must be among them, if need be turned round.
+        """
+        rows, signs = np.array([row for row, _ in sides]), np.array([sign for _, sign in sides], dtype=np.int8)
         self._parent.solver.begin()
         verdict, point, multipliers = look_inside(
             self.rows.normals, self.rows.offsets, rows, signs, self._low, self._high
@@ -126,11 +129,16 @@ class BoxLedger:
         positive = sum(1 << row for row, sign in sides if sign > 0)
         negative = sum(1 << row for row, sign in sides if sign < 0)
         for row, sign in sides:
-            if row >= self.own_first:
+            if row >= self.own_first or sign < 0:  # the positive side of a facet of the parent is never in question
                 self._refuted[row, sign].append((positive, negative))
 
     def _ask_full(self, sides: Sequence[Side]) -> Witness | None:
-        conditions = self._parent.inside.joined({self.full_row(row): sign for row, sign in sides})
-        if any(self.full.known_empty(conditions, self.full_row(row), sign) for row, sign in sides):
+        own = [(row, sign) for row, sign in sides if row >= self.own_first]
+        conditions = self._parent.inside.joined({self.full_row(row): sign for row, sign in own})
+        beyond = [self.full_row(row) for row, sign in sides if row < self.own_first and sign < 0]
+        for row in beyond:
+            conditions = conditions.flipped(row)
+        asked = [*((self.full_row(row), sign) for row, sign in own), *((row, -1) for row in beyond)]
+        if any(self.full.known_empty(conditions, row, sign) for row, sign in asked):
             return None
         return self.full.find(conditions)

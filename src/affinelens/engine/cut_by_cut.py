@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.engine.bound_facets import BoundFacets
 from affinelens.engine.box_ledger import BoxLedger, Side, Signs
 from affinelens.engine.filter import positive_on_box, signs_beside_centre
 from affinelens.engine.merge import Arrangement, merge_breaks
 from affinelens.engine.parent import Parent
 from affinelens.engine.problem import Cell
-from affinelens.engine.proofs import Conditions, Witness
-from affinelens.engine.rays import Rays
+from affinelens.engine.proofs import Witness
 from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
 
 Floats = NDArray[np.float64]
@@ -76,6 +76,7 @@ class _Tree:
         arrangement = merge_breaks(parent, open_breaks)
         self._classes = np.array(arrangement.classes, dtype=np.int64)
         self._ledger = BoxLedger(parent, self._classes)
+        self._inside = tuple((row, 1) for row in range(self._ledger.own_first))
         own = np.where(ties, 0, signs)[self._classes]
         self._at_centre = np.concatenate([np.ones(self._ledger.own_first, dtype=np.int8), own.astype(np.int8)])
         row_of = self._rows_by_break(arrangement)
@@ -83,8 +84,7 @@ class _Tree:
 
     def cells(self) -> Iterator[Cell]:
         cell = self._parent.cell
-        everywhere = (1 << self._ledger.own_first) - 1
-        stack = [_Node((), (), everywhere, 0, Witness(cell.point, cell.exact_point), self._at_centre)]
+        stack = [_Node((), self._inside, *_masks(self._inside), Witness(cell.point, cell.exact_point), self._at_centre)]
         while stack:
             node = stack.pop()
             if len(node.taken) == len(self._choices):
@@ -110,7 +110,7 @@ class _Tree:
 
     def _cuts(self, row: int) -> bool:
         sign = int(self._at_centre[row])
-        return sign == 0 or self._ledger.find([(row, -sign)]) is not None
+        return sign == 0 or self._ledger.find([*self._inside, (row, -sign)]) is not None
 
     def _ordered(self, choices: list[_Choice]) -> list[_Choice]:
         """The choices least likely to change first: those whose rows pass the box's middle at the greatest distance."""
@@ -164,40 +164,58 @@ class _Tree:
         parent = self._parent
         pattern = self._start.copy()
         pattern[[choice.number for choice in self._choices]] = node.taken
-        conditions = parent.inside.joined({self._ledger.full_row(row): sign for row, sign in node.sides})
-        numbers = np.concatenate([parent.cell.facets, parent.break_numbers[self._classes]])
-        listed = self._listed(node.witness, conditions)
-        rows, signs = conditions.rows[listed], conditions.signs[listed]
+        rows, signs = self._listed(node)
+        numbers = np.concatenate([parent.cell.facets, parent.break_numbers[self._classes]])[rows]
         inherited = rows < len(parent.facets)
         signs[inherited] *= parent.cell.signs[rows[inherited]]
-        order = np.argsort(numbers[rows])
+        order = np.argsort(numbers)
         return Cell(
-            parent.cell.depth + 1, parent.extended(pattern), numbers[rows][order], signs[order],
+            parent.cell.depth + 1, parent.extended(pattern), numbers[order], signs[order],
             node.witness.point, node.witness.exact,
         )  # fmt: skip
 
-    def _listed(self, witness: Witness, conditions: Conditions) -> Bools:
-        """Which conditions to list with a cell: its facets, or all, or at the very end none, if nobody asks."""
+    def _listed(self, node: _Node) -> tuple[Indices, Signs]:
+        """What to list with a cell: its facets, or all rows that bound it, or at the very end none, if nobody asks.
+
+        Rows have their numbers in the full ledger.
+        """
+        if self._parent.is_last and not self._want_facets:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int8)
+        sides, bounds = list(node.sides), np.arange(len(self._parent.facets.axis))
         if self._want_facets:
-            return self._facets(witness, conditions)
-        return np.full(len(conditions.rows), not self._parent.is_last)
+            sides = self._facets(sides)
+            bounds = np.flatnonzero(self._bound_facets(node, sides))
+        rows = [*self._parent.facets.axis[bounds], *(self._ledger.full_row(row) for row, _ in sides)]
+        signs = [*[1] * len(bounds), *(sign for _, sign in sides)]
+        return np.array(rows, dtype=np.int64), np.array(signs, dtype=np.int8)
+
+    def _facets(self, sides: list[Side]) -> list[Side]:
+        """Those of the sides that are facets of the cell: beyond them there is a point where all others hold."""
+        facets = []
+        for position, (row, sign) in enumerate(sides):
+            flipped = [*sides[:position], (row, -sign), *sides[position + 1 :]]
+            if not self._ledger.known_empty(*_masks(flipped), [(row, -sign)]) and self._ledger.find(flipped):
+                facets.append((row, sign))
+        return facets
 
     @cached_property
-    def _rays(self) -> Rays:
-        return Rays(self._ledger.full)
+    def _bounds(self) -> BoundFacets:
+        return BoundFacets(self._parent)
 
-    def _facets(self, witness: Witness, conditions: Conditions) -> Bools:
-        """Which conditions are facets: those beyond which there is a point where all the others still hold."""
-        ledger = self._ledger.full
-        facets, idle = self._rays.facets(witness, conditions, np.ones(len(conditions.rows), dtype=bool))
-        for position in range(len(facets)):
-            if facets[position] or idle[position]:
-                continue
-            flipped = conditions.flipped(position)
-            row, sign = int(flipped.rows[position]), int(flipped.signs[position])
-            facets[position] = not ledger.known_empty(flipped, row, sign) and ledger.find(flipped) is not None
-            if not facets[position]:
-                idle |= self._rays.idle(conditions)
+    def _bound_facets(self, node: _Node, sides: list[Side]) -> Bools:
+        """Which of the parent's axis rows are facets of the cell whose other facets are the given sides."""
+        parent = self._parent
+        rows = self._ledger.rows[np.array([row for row, _ in sides], dtype=np.int64)]
+        turned = rows.signed(np.array([sign for _, sign in sides], dtype=np.int8))
+        facets, idle = self._bounds.decide(node.witness.point - parent.cell.point, turned)
+        conditions = parent.inside.joined(
+            {self._ledger.full_row(row): sign for row, sign in node.sides if row >= self._ledger.own_first}
+        )
+        for entry in np.flatnonzero(~(facets | idle)).tolist():
+            row = int(parent.facets.axis[entry])
+            flipped = conditions.flipped(row)
+            full = self._ledger.full
+            facets[entry] = not full.known_empty(flipped, row, -1) and full.find(flipped) is not None
         return facets
 
 
@@ -246,7 +264,13 @@ def _undecided(node: _Node, sides: Sequence[Side]) -> list[Side] | None:
 
 
 def _with_sides(node: _Node, sides: Sequence[Side]) -> tuple[int, int]:
-    positive, negative = node.positive, node.negative
+    positive, negative = _masks(sides)
+    return node.positive | positive, node.negative | negative
+
+
+def _masks(sides: Sequence[Side]) -> tuple[int, int]:
+    """Rows on their positive and on their negative side, as bit masks."""
+    positive = negative = 0
     for row, sign in sides:
         if sign > 0:
             positive |= 1 << row

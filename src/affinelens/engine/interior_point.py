@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Signs = NDArray[np.int8]
+Bools = NDArray[np.bool_]
 INSIDE, EMPTY, UNDECIDED = 1, -1, 0
-# A point whose margin is at least this share of what the multipliers allow is good enough.
-_DEEP_ENOUGH = 0.5
+# On a side of the box any point will do.
+_DEPTH_ON_SIDES = 0.1
 _MOST_STEPS = 60
 # Short of the border by this share of the way, and with a gap below this share of the rows' length, nothing moves.
 _SHORT_OF_THE_BORDER = 0.99
@@ -35,22 +36,58 @@ _inner: Any = nb.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS
 
 
 def look_inside(
-    normals: Floats, offsets: Floats, rows: Indices, signs: Signs, low: Floats, high: Floats
+    normals: Floats, offsets: Floats, rows: Indices, signs: Signs, low: Floats, high: Floats, depth: float = 0.5
 ) -> tuple[int, Floats, Floats]:
     """A point of the box far on the stated side of each chosen row, or multipliers of a combination negative there.
 
-    The first answer says which of the two it is, or that neither was found. Nothing of it is proved.
+    The point's margin is at least ``depth`` times the largest there is. The first answer says which of the two was
+    found, if any. Nothing of it is proved.
     """
-    verdict, point, multipliers = _look_inside(normals, offsets, rows, signs, low, high)
+    verdict, point, multipliers = _look_inside(normals, offsets, rows, signs, low, high, depth)
     return int(verdict), point, multipliers
 
 
+def look_on_sides(
+    normals: Floats, offsets: Floats, rows: Indices, signs: Signs, low: Floats, high: Floats, sides: Indices
+) -> tuple[Bools, Floats]:
+    """For each of some sides of the box a point of it on the stated side of each chosen row, and whether there is one.
+
+    Sides 2 k and 2 k + 1 are where coordinate k is lowest and highest. Nothing of it is proved.
+    """
+    found, points = _look_on_sides(normals, offsets, rows, signs, low, high, sides)
+    return found, points
+
+
 @_entry
-def _look_inside(normals, offsets, rows, signs, low, high):  # type: ignore[no-untyped-def]
-    count, dim = len(rows), len(low)
-    half = 0.5 * (high - low)
-    middle = 0.5 * (high + low)
-    # rows as functions of y in [-1, 1]^dim, of length 1
+def _look_inside(normals, offsets, rows, signs, low, high, depth):  # type: ignore[no-untyped-def]
+    half, middle = 0.5 * (high - low), 0.5 * (high + low)
+    scaled, start, length = _on_unit_box(normals, offsets, rows, signs, middle, half)
+    verdict, point, multipliers = _deepest(scaled, start, depth)
+    return verdict, middle + half * point, multipliers / length
+
+
+@_entry
+def _look_on_sides(normals, offsets, rows, signs, low, high, sides):  # type: ignore[no-untyped-def]
+    half, middle = 0.5 * (high - low), 0.5 * (high + low)
+    scaled, start, _ = _on_unit_box(normals, offsets, rows, signs, middle, half)
+    found = np.zeros(len(sides), dtype=np.bool_)
+    points = np.empty((len(sides), len(low)))
+    for index in range(len(sides)):
+        k, upper = sides[index] // 2, sides[index] % 2
+        column = scaled[:, k].copy()
+        scaled[:, k] = 0.0
+        verdict, point, _ = _deepest(scaled, start + column if upper else start - column, _DEPTH_ON_SIDES)
+        scaled[:, k] = column
+        found[index] = verdict == INSIDE
+        points[index] = middle + half * point
+        points[index, k] = high[k] if upper else low[k]
+    return found, points
+
+
+@_inner
+def _on_unit_box(normals, offsets, rows, signs, middle, half):  # type: ignore[no-untyped-def]
+    """Rows, turned to the stated sides, as functions of y in [-1, 1]^dim, of length 1; and their lengths before."""
+    count, dim = len(rows), len(half)
     scaled = np.empty((count, dim))
     start = np.empty(count)
     length = np.empty(count)
@@ -67,12 +104,11 @@ def _look_inside(normals, offsets, rows, signs, low, high):  # type: ignore[no-u
         start[i] = value * factor
         for j in range(dim):
             scaled[i, j] *= factor
-    verdict, point, multipliers = _deepest(scaled, start)
-    return verdict, middle + half * point, multipliers / length
+    return scaled, start, length
 
 
 @_inner
-def _deepest(rows, offsets):  # type: ignore[no-untyped-def]
+def _deepest(rows, offsets, depth):  # type: ignore[no-untyped-def]
     """Answer for unit rows on the box [-1, 1]^dim.
 
     The point is y, its distances from the box are ``up`` and ``down``; ``slack`` is what each row exceeds the margin
@@ -102,7 +138,7 @@ def _deepest(rows, offsets):  # type: ignore[no-untyped-def]
             bound += abs(combined[j])
         if bound < 0:
             return EMPTY, y, weight
-        if margin > _DEEP_ENOUGH * bound:
+        if margin > depth * bound:
             return INSIDE, y, weight
         complementarity = _dot(slack, weight)
         for j in range(dim):

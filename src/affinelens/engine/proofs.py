@@ -53,15 +53,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class Witness:
-    """A point strictly inside, in float64 or rational where float64 has none.
-
-    ``roomiest`` is a displacement far inside the general rows, if not strictly inside the box; only ever a place to
-    look from.
-    """
+    """A point strictly inside, in float64 or rational where float64 has none."""
 
     point: Floats
     exact: tuple[Fraction, ...] | None = None
-    roomiest: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +156,6 @@ class Ledger:
         self._exact_source = exact_rows
         self._exact: ExactMatrix | None = None
         self._refuted: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-        #: weights of the rows in the latest combination found to be negative, up to rounding
-        self.refutation: Floats = np.zeros(len(rows))
         self._low, self._high = outward_box(problem.frame.lower, problem.frame.upper, centre)
         self._trust_low, self._trust_high = _inward_box(problem.trust_low, problem.trust_high, centre)
 
@@ -219,12 +212,6 @@ class Ledger:
 
     def least(self, cost: Floats, conditions: Conditions) -> Ball | None:
         """A place where ``cost @ w`` is least under the conditions, with multipliers; nothing of it is proved."""
-        if self.problem.box_mode:
-            parts = self._bounds_and_rows(conditions)
-            if parts is None:
-                return None
-            ball = self.solver.minimise(cost, parts.normals, parts.offsets, parts.low, parts.high, self.scale)
-            return None if ball is None else parts.complete(ball, cost)
         normals, offsets = self._signed(conditions)
         return self.solver.minimise(cost, normals, offsets, *self.box, self.scale)
 
@@ -293,12 +280,12 @@ class Ledger:
         values, errors = self.values(moved[None], conditions)
         if np.all(values > errors):
             self.tally.by_rounding_bound += 1
-            return Witness(point, roomiest=ball.roomiest)
+            return Witness(point)
         if np.any(values < -errors):
             return None
         if self._exactly_inside(ExactMatrix.from_floats(np.append(point, 1.0)), conditions):
             self.tally.by_exact_arithmetic += 1
-            return Witness(point, roomiest=ball.roomiest)
+            return Witness(point)
         return None
 
     def _exactly_inside(self, point: ExactMatrix, conditions: Conditions) -> bool:
@@ -315,7 +302,6 @@ class Ledger:
             return False
         self.tally.by_rounding_bound += 1
         self._remember(rows, signs)
-        self.refutation = -weights
         return True
 
     def _refutation_box(self, conditions: Conditions) -> tuple[Floats, Floats]:

@@ -187,18 +187,15 @@ class _Walk:
 
     def _facets(self, key: Key, conditions: Conditions) -> Bools:
         """Which of a cell's conditions are facets of it."""
-        asked = np.ones(len(conditions.rows), dtype=bool)
-        if not self._want_facets:
-            asked[: self._own_first] = False
-        witness = self._found[key]
-        facets, idle = self._rays.facets(witness, conditions, asked)
-        for position in np.flatnonzero(asked).tolist():
-            if facets[position] or idle[position]:
-                continue
-            facets[position] = self._is_facet(key, conditions, position)
+        facets = self._rays.facets(self._found[key], conditions)
+        asked = range(0 if self._want_facets else self._own_first, len(facets))
+        decided = int(np.count_nonzero(facets[asked.start :]))
+        self._parent.tally.by_rounding_bound += decided
+        for position in asked:
             if not facets[position]:
-                idle |= self._rays.idle(conditions)
-        return facets & asked
+                facets[position] = self._is_facet(key, conditions, position)
+        facets[: asked.start] = False
+        return facets
 
     def _is_facet(self, key: Key, conditions: Conditions, position: int) -> bool:
         """Whether there is a point beyond one condition where all the others still hold."""
