@@ -75,10 +75,18 @@ def test_parts_leave_fewer_breaks_open_and_merge_to_what_holds_on_all() -> None:
         assert np.array_equal(first.signs[closed], second.signs[closed])
 
 
-def test_bounds_stop_early_when_too_much_stays_open() -> None:
+def test_loose_bounds_are_given_up_and_the_domain_is_cut() -> None:
     generator = np.random.default_rng(3)
-    network, box = dense_network(generator, 3), Box(-3, 3, dim=3)
-    assert bound_stages(network, box.frame, most_open=0) is None
+    builder = GraphBuilder((2,))
+    tensor = builder.input()
+    for _ in range(4):
+        z = builder.matmul_right(tensor, generator.normal(size=(tensor.size, 400)))
+        tensor = rectify(builder, builder.add_constant(z, generator.normal(size=400)), np.array(0.0), "relu")
+    network, frame = builder.finish(tensor), Box(-1, 1, dim=2).frame
+    whole = bound_stages(network, frame)
+    assert whole is not None
+    assert bound_stages(network, frame, finish=False) is None
+    assert count_open(bound_by_parts(network, frame)) < count_open(whole)
 
 
 @pytest.mark.parametrize("bias", [True, False])

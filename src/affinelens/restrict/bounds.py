@@ -28,6 +28,9 @@ Signs = NDArray[np.int8]
 OPEN = 2
 # Symbols beyond this many are merged into the error of each row, the oldest first.
 _MOST_SYMBOLS = 4096
+# Bounds are loose if most of a later stage is open, and that makes many breaks.
+_MANY_OPEN = 1024
+_LOOSE = 0.5
 # Pairs of candidates are compared this many at a time.
 _PAIRS_AT_ONCE = 4096
 
@@ -41,8 +44,11 @@ class StageBounds:
     output: Floats
 
 
-def bound_stages(network: Network, frame: Frame, *, most_open: int | None = None) -> list[StageBounds] | None:
-    """Bounds of all stages on a domain, taken as the box around it; None if more breaks stay open than wanted."""
+def bound_stages(network: Network, frame: Frame, *, finish: bool = True) -> list[StageBounds] | None:
+    """Bounds of all stages on a domain, taken as the box around it.
+
+    If it need not be finished, it is given up, and None returned, as soon as bounds have become loose.
+    """
     total = 0
     sources: list[Form | None] = [_coordinates(frame)]
     compares = any(isinstance(stage.activation, MaxGroups) for stage in network.stages)
@@ -55,7 +61,7 @@ def bound_stages(network: Network, frame: Frame, *, most_open: int | None = None
         low, high = z.range
         signs = break_signs(stage.activation, z, here)
         total += int((signs == OPEN).sum())
-        if most_open is not None and total > most_open:
+        if not finish and index > 0 and total > _MANY_OPEN and np.mean(signs == OPEN) > _LOOSE:
             return None
         output = _relaxed(stage.activation, z, signs)
         sources.append(output)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
+from affinelens.network.canonical import AffineSum
 from affinelens.network.congruence import Labels
 from affinelens.restrict.bounds import OPEN, Signs, StageBounds, may_win, possible_pieces
 
@@ -140,6 +141,36 @@ class Kept:
                 key = (int(here[breaks.plus[index]]), float(breaks.threshold[index]))
                 found.append(place if alone else first.setdefault(key, place))
         return np.array(found, dtype=np.int64)
+
+    def dependencies(self, stage: int, index: int) -> Indices:
+        """The network's choices that a break of a switching stage can depend on, of those that can switch."""
+        here = self.stages[stage]
+        breaks = self.network.stages[here.stage].activation.breaks
+        number = int(here.breaks[index])
+        reached: list[Floats | None] = [None] * (here.stage + 1)
+        start = np.zeros((self.network.stages[here.stage].linear.size, 1))
+        start[[n for n in (breaks.plus[number], breaks.minus[number]) if n >= 0]] = 1.0
+        self._reach(self.network.stages[here.stage].linear, start, reached)
+        found = []
+        for below in range(here.stage - 1, -1, -1):
+            arrived = reached[below + 1]
+            if arrived is None:
+                continue
+            activation, kept = self.network.stages[below].activation, self.all_stages[below]
+            touched = arrived[:, 0] > 0
+            found.append(self.network.choice_offsets[below] + kept.choices[touched[kept.choices]])
+            behind = touched.astype(np.float64)
+            if isinstance(activation, MaxGroups):
+                behind = np.repeat(behind, np.diff(activation.starts))
+            self._reach(self.network.stages[below].linear, behind[:, None], reached)
+        return _joined(found)
+
+    def _reach(self, linear: AffineSum, touched: Floats, reached: list[Floats | None]) -> None:
+        """Mark what an affine sum's touched entries are computed from."""
+        for k, part in linear.sources:
+            behind = (part.transposed().apply_absolute(touched) > 0).astype(np.float64)
+            present = reached[k]
+            reached[k] = behind if present is None else np.maximum(present, behind)
 
     def pieces(self, patterns: Pattern) -> NDArray[np.unsignedinteger[Any]]:
         """The network's pieces of the switching choices, from patterns of the kept activations."""

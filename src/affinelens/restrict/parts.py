@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,47 +14,23 @@ from affinelens.restrict.bounds import OPEN, StageBounds, bound_stages
 
 Floats = NDArray[np.float64]
 
-# A domain is cut into at most so many parts, and only while that leaves clearly fewer breaks open.
+# A domain is cut into at most so many parts, only where bounds have become loose.
 _MOST_PARTS = 64
-_FEW_OPEN = 1024
-_WORTHWHILE = 0.9
-# With more open breaks than this, a part is cut before its bounds are finished.
-_TOO_MANY_OPEN = 1536
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    frame: Frame
-    bounds: list[StageBounds] | None
-
-    @property
-    def open(self) -> float:
-        return float("inf") if self.bounds is None else count_open(self.bounds)
 
 
 def bound_by_parts(network: Network, frame: Frame) -> list[StageBounds]:
-    """Bounds of all stages on a domain, as tight as a few dozen parts make them."""
+    """Bounds of all stages on a domain; where they are loose, on as many as a few dozen parts of it."""
     finished: list[list[StageBounds]] = []
-    waiting = [_bounded(network, frame, can_be_cut=True)]
+    waiting = [frame]
     while waiting:
-        part = max(waiting, key=lambda p: p.open)
-        waiting.remove(part)
-        if part.bounds is not None and (part.open <= _FEW_OPEN or len(finished) + len(waiting) + 2 > _MOST_PARTS):
-            finished.append(part.bounds)
-            continue
-        can_be_cut = len(finished) + len(waiting) + 3 < _MOST_PARTS
-        halves = [_bounded(network, half, can_be_cut=can_be_cut) for half in _cut(part.frame)]
-        if part.bounds is not None:
-            together = merged([half.bounds for half in halves if half.bounds is not None])
-            if count_open(together) > _WORTHWHILE * part.open:
-                finished.append(together)
-                continue
-        waiting += halves
+        part = waiting.pop(0)
+        is_last = len(finished) + len(waiting) + 2 > _MOST_PARTS
+        bounds = bound_stages(network, part, finish=is_last)
+        if bounds is None:
+            waiting += _cut(part)
+        else:
+            finished.append(bounds)
     return merged(finished)
-
-
-def _bounded(network: Network, frame: Frame, *, can_be_cut: bool) -> _Part:
-    return _Part(frame, bound_stages(network, frame, most_open=_TOO_MANY_OPEN if can_be_cut else None))
 
 
 def _cut(frame: Frame) -> tuple[Frame, Frame]:

@@ -88,10 +88,11 @@ class SwitchingRows(ExactRows):
         self._accurate = AccurateRows(kept, chart)
         self._exact: OrderedDict[bytes, list[fmpz]] = OrderedDict()
         self._nearby: OrderedDict[bytes, tuple[list[Fraction], Fraction]] = OrderedDict()
+        self._dependencies: dict[tuple[int, int], NDArray[np.int64]] = {}
 
     def row(self, rows: Rows, stage: int, inner: int) -> list[fmpz]:
         here, pattern = self._kept.stages[stage], self._network_pattern(rows, stage)
-        key = _key(stage, inner, pattern)
+        key = self._key(stage, inner, pattern)
         found = self._exact.get(key)
         if found is None:
             found = self._adjoint.break_row(here.stage, int(here.breaks[inner]), pattern)
@@ -100,13 +101,19 @@ class SwitchingRows(ExactRows):
 
     def nearby_row(self, rows: Rows, stage: int, inner: int) -> tuple[list[Fraction], Fraction]:
         here, pattern = self._kept.stages[stage], self._network_pattern(rows, stage)
-        key = _key(stage, inner, pattern)
+        key = self._key(stage, inner, pattern)
         found = self._nearby.get(key)
         if found is None:
             row, error = self._accurate.break_row(here.stage, int(here.breaks[inner]), pattern)
             found = [_fraction(value) for value in row], Fraction(error)
             _remember(self._nearby, key, found)
         return found
+
+    def _key(self, stage: int, inner: int, pattern: Pattern) -> bytes:
+        """The break and what its function can depend on: the same row is met on many paths."""
+        if (stage, inner) not in self._dependencies:
+            self._dependencies[stage, inner] = self._kept.dependencies(stage, inner)
+        return stage.to_bytes(4) + inner.to_bytes(4) + pattern[self._dependencies[stage, inner]].tobytes()
 
     def _network_pattern(self, rows: Rows, stages: int) -> Pattern:
         """The whole network's pattern, as far as it matters before a switching stage."""
@@ -126,10 +133,6 @@ def _pattern(activation: Activation, rows: Rows, first_break: int, first_choice:
     if isinstance(activation, MaxGroups):
         return rows.winner[first_choice : first_choice + activation.choices]
     return activation.pattern_from_signs(rows.sign[first_break : first_break + len(activation.breaks)])
-
-
-def _key(stage: int, inner: int, pattern: Pattern) -> bytes:
-    return stage.to_bytes(4) + inner.to_bytes(4) + pattern.tobytes()
 
 
 def _fraction(value: np.longdouble) -> Fraction:
