@@ -1,7 +1,8 @@
 """``make bench``: how fast regions are found and counted, each ratio measured side by side in one run.
 
-``python -m benchmarks --acas NET.onnx`` adds ACAS Xu network 1_1 on the box of its property 3. ``--peers`` (``make
-bench-peers``) adds relucent and affinitree, each from an environment of its own.
+``python -m benchmarks --acas NET.onnx`` adds ACAS Xu network 1_1 on the box of its property 3. ``--mnist-fc NET.onnx
+IMAGES`` adds a classifier on a ball around the first image of an IDX file. ``--peers`` (``make bench-peers``) adds
+relucent and affinitree, each from an environment of its own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import tempfile
 from typing import Any
 
 import affinelens as al
+from benchmarks.image_ball import image_ball
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
 
@@ -36,6 +38,9 @@ ACAS_BOX = (
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--acas", metavar="NET.onnx", help="ACAS Xu network 1_1")
+    parser.add_argument(
+        "--mnist-fc", nargs=2, metavar=("NET.onnx", "IMAGES"), help="a network and the MNIST test images, an IDX file"
+    )
     parser.add_argument("--peers", action="store_true", help="measure relucent and affinitree too")
     parser.add_argument("--quick", action="store_true", help="leave out the largest cases")
     arguments = parser.parse_args()
@@ -51,6 +56,8 @@ def main() -> None:
     degenerate()
     exactness()
     beside_linear_program()
+    if arguments.mnist_fc:
+        image_ball(*arguments.mnist_fc)
     if not arguments.quick:
         into_directory()
     if arguments.peers:

@@ -52,8 +52,7 @@ class BoundFacets:
         idle = self._out_of_reach(multipliers, rows)
         facets = self._reached_along_axis(start, rows) & ~idle
         rest = np.flatnonzero(~(facets | idle))
-        for _ in rest:
-            self._parent.solver.begin()
+        self._parent.solver.begin(len(rest))
         sides = 2 * self._coordinate[rest] + self._upper[rest]
         found, points = look_on_sides(rows.normals, rows.offsets, everywhere, turned, *box, sides)
         facets[rest[found]] = self._clear_of(rows, points[found])

@@ -141,4 +141,4 @@ class BoxLedger:
         asked = [*((self.full_row(row), sign) for row, sign in own), *((row, -1) for row in beyond)]
         if any(self.full.known_empty(conditions, row, sign) for row, sign in asked):
             return None
-        return self.full.find(conditions)
+        return self.full.settle(conditions)

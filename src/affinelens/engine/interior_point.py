@@ -7,7 +7,7 @@ multipliers at every step, so it can stop as soon as one of the two has answered
 rows with a vector and one system with an unknown a row, and in high dimension there are far fewer rows than
 coordinates.
 
-It starts from the program alone, so an answer does not depend on what was asked before.
+An answer depends on the program alone, not on what was asked before.
 """
 
 from __future__ import annotations
@@ -23,8 +23,13 @@ Indices = NDArray[np.int64]
 Signs = NDArray[np.int8]
 Bools = NDArray[np.bool_]
 INSIDE, EMPTY, UNDECIDED = 1, -1, 0
-# On a side of the box any point will do.
+# How deep a point to look for: inside, before looking on sides; and on a side, where any point will do.
+_DEPTH_BEFORE_SIDES = 0.5
 _DEPTH_ON_SIDES = 0.1
+# How much of the point and of the multipliers found inside a look on a side starts from; the rest is the neutral start.
+_KEPT_FOR_SIDES = 0.99
+# How far below its first point's least row, as a share of the gap to its bound, the margin starts.
+_ROOM_AT_START = 0.1
 _MOST_STEPS = 60
 # Short of the border by this share of the way, and with a gap below this share of the rows' length, nothing moves.
 _SHORT_OF_THE_BORDER = 0.99
@@ -62,7 +67,8 @@ def look_on_sides(
 def _look_inside(normals, offsets, rows, signs, low, high, depth):  # type: ignore[no-untyped-def]
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     scaled, start, length = _on_unit_box(normals, offsets, rows, signs, middle, half)
-    verdict, point, multipliers = _deepest(scaled, start, depth)
+    origin, equal = np.zeros(len(low)), np.full(len(rows), 1.0 / len(rows))
+    verdict, point, multipliers = _deepest(scaled, start, depth, origin, equal)
     return verdict, middle + half * point, multipliers / length
 
 
@@ -70,13 +76,17 @@ def _look_inside(normals, offsets, rows, signs, low, high, depth):  # type: igno
 def _look_on_sides(normals, offsets, rows, signs, low, high, sides):  # type: ignore[no-untyped-def]
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     scaled, start, _ = _on_unit_box(normals, offsets, rows, signs, middle, half)
+    origin, equal = np.zeros(len(low)), np.full(len(rows), 1.0 / len(rows))
+    _, inside, weight = _deepest(scaled, start, _DEPTH_BEFORE_SIDES, origin, equal)
+    inside, weight = _KEPT_FOR_SIDES * inside, _KEPT_FOR_SIDES * weight + (1.0 - _KEPT_FOR_SIDES) * equal
     found = np.zeros(len(sides), dtype=np.bool_)
     points = np.empty((len(sides), len(low)))
     for index in range(len(sides)):
         k, upper = sides[index] // 2, sides[index] % 2
         column = scaled[:, k].copy()
         scaled[:, k] = 0.0
-        verdict, point, _ = _deepest(scaled, start + column if upper else start - column, _DEPTH_ON_SIDES)
+        moved = start + column if upper else start - column
+        verdict, point, _ = _deepest(scaled, moved, _DEPTH_ON_SIDES, inside, weight)
         scaled[:, k] = column
         found[index] = verdict == INSIDE
         points[index] = middle + half * point
@@ -108,24 +118,28 @@ def _on_unit_box(normals, offsets, rows, signs, middle, half):  # type: ignore[n
 
 
 @_inner
-def _deepest(rows, offsets, depth):  # type: ignore[no-untyped-def]
-    """Answer for unit rows on the box [-1, 1]^dim.
+def _deepest(rows, offsets, depth, first, first_weight):  # type: ignore[no-untyped-def]
+    """Answer for unit rows on the box [-1, 1]^dim, from a first point inside it and first multipliers of sum 1.
 
     The point is y, its distances from the box are ``up`` and ``down``; ``slack`` is what each row exceeds the margin
     by. Multipliers are ``weight`` of the rows, ``pull_up`` and ``pull_down`` of the box; with ``combined`` the rows'
     combination, ``pull_up - pull_down = combined``.
     """
     count, dim = rows.shape
-    y = np.zeros(dim)
-    spread = max(1e-3, np.abs(offsets).max())
-    margin = offsets.min() - spread
-    slack = offsets - margin
-    weight = np.full(count, 1.0 / count)
+    y, weight = first.copy(), first_weight.copy()
     combined = _combination(rows, weight)
-    centring = _dot(slack, weight) / count
+    slack = offsets.copy()
+    bound = _dot(weight, offsets)
+    for i in range(count):
+        slack[i] += _dot(rows[i], y)
+    for j in range(dim):
+        bound += abs(combined[j])
+    margin = slack.min() - _ROOM_AT_START * (bound - slack.min())
+    slack -= margin
+    centring = _dot(slack, weight) / (count + 2 * dim)
     pull_up = np.maximum(combined, 0.0) + centring
     pull_down = np.maximum(-combined, 0.0) + centring
-    up, down = np.ones(dim), np.ones(dim)
+    up, down = 1.0 - y, 1.0 + y
     system = np.empty((count, count))
     steps_weight, steps_y, steps_slack = np.empty(count), np.empty(dim), np.empty(count)
     steps_up, steps_down = np.empty(dim), np.empty(dim)

@@ -34,9 +34,10 @@ _BOX_MODE_FROM = 24
 class Cell:
     """A full-dimensional cell of the first ``depth`` stages: where ``pattern`` holds.
 
-    ``facets`` numbers hyperplanes: rows of the frame first, then the breaks of all stages in order. ``signs`` says on
-    which side of each the cell lies. ``point`` is interior in the frame's coordinates; where no float64 point is,
-    ``exact_point`` holds a rational one and ``point`` is only its rounding.
+    ``facets`` numbers hyperplanes: rows of the frame first, then the breaks of all stages in order. In high dimension
+    some of them may be no facets, until the last stage. ``signs`` says on which side of each the cell lies. ``point``
+    is interior in the frame's coordinates; where no float64 point is, ``exact_point`` holds a rational one and
+    ``point`` is only its rounding.
     """
 
     depth: int

@@ -200,15 +200,27 @@ class Ledger:
 
         In low dimension it is the Chebyshev centre, if floating point can tell.
         """
-        for look in (self._look_inside, self._largest_ball) if self.problem.box_mode else (self._largest_ball,):
-            ball = look(conditions)
-            if ball is not None and ball.radius > 0:
-                witness = self._strictly_inside(ball, conditions)
-                if witness is not None:
-                    return witness
-            if ball is not None and self._refutes(ball.multipliers, conditions):
-                return None
+        if self.problem.box_mode:
+            ball = self._look_inside(conditions)
+            witness, empty = self._proved(ball, conditions)
+            if witness is not None or empty:
+                return witness
+        return self.settle(conditions)
+
+    def settle(self, conditions: Conditions) -> Witness | None:
+        """As :meth:`find`, for conditions that a short look has left open."""
+        ball = self._largest_ball(conditions)
+        witness, empty = self._proved(ball, conditions)
+        if witness is not None or empty:
+            return witness
         return self._find_exactly(conditions, ball)
+
+    def _proved(self, ball: Ball | None, conditions: Conditions) -> tuple[Witness | None, bool]:
+        """What a suggestion proves: a witness, or that there is none, or neither."""
+        if ball is None:
+            return None, False
+        witness = self._strictly_inside(ball, conditions) if ball.radius > 0 else None
+        return witness, witness is None and self._refutes(ball.multipliers, conditions)
 
     def least(self, cost: Floats, conditions: Conditions) -> Ball | None:
         """A place where ``cost @ w`` is least under the conditions, with multipliers; nothing of it is proved."""

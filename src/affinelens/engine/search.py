@@ -3,7 +3,7 @@
 In order: filter the breaks that cut the parent; merge those that are the same hyperplane there; start from the cell at
 the parent's interior point; then, breadth first, decide for each cell which rows are facets (that is redundancy
 removal) and cross every facet that belongs to this stage (Theorem 2: this reaches all cells). No verdict rests on a
-tolerance.
+tolerance. In high dimension, where a cell has hundreds of facets, cells are found cut by cut instead.
 """
 
 from __future__ import annotations

@@ -66,10 +66,10 @@ class Solver:
             self._highs.setOptionValue(name, value)
         self.solved = 0
 
-    def begin(self) -> None:
-        """Announce a program, whoever is going to solve it."""
+    def begin(self, programs: int = 1) -> None:
+        """Announce programs, whoever is going to solve them."""
         self.checkpoint()
-        self.solved += 1
+        self.solved += programs
 
     def minimise(
         self, cost: Floats, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float
