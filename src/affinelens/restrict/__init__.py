@@ -6,9 +6,9 @@ from affinelens.domain import Frame
 from affinelens.network import Network
 from affinelens.restrict.bounds import StageBounds, bound_stages
 from affinelens.restrict.compact import CompactRows, compact_rows
-from affinelens.restrict.kept import Kept, KeptStage
+from affinelens.restrict.kept import Clauses, Kept, KeptStage
 
-__all__ = ["CompactRows", "Kept", "KeptStage", "StageBounds", "compact_rows", "restrict"]
+__all__ = ["Clauses", "CompactRows", "Kept", "KeptStage", "StageBounds", "compact_rows", "restrict"]
 
 
 def restrict(network: Network, frame: Frame) -> Kept:
