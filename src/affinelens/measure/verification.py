@@ -12,7 +12,17 @@ from typing import Any
 
 from affinelens.domain import Point, Property, read_vnnlib
 from affinelens.domain.property import Case, Constraint
-from affinelens.engine import Certificate, Limits, Outcome, ProgressFunction, Status, choose, linear_program, vertex
+from affinelens.engine import (
+    Certificate,
+    Limits,
+    Outcome,
+    ProgressFunction,
+    Status,
+    choose,
+    linear_program,
+    require_known,
+    vertex,
+)
 from affinelens.enumeration import checked_limits
 from affinelens.errors import AffineLensError
 from affinelens.measure.cell import Cells
@@ -106,6 +116,7 @@ def verify(
     workers: int | None = None,
     time_limit: float | None = None,
     progress: ProgressFunction | None = None,
+    until: str | None = None,
 ) -> Verdict:
     """Decide whether any input satisfies the condition of a VNN-LIB property.
 
@@ -119,6 +130,8 @@ def verify(
         If some input does, find all of them: ``verdict.unsafe`` is the exact unsafe set as polytopes, with volumes.
     engine, workers, time_limit, progress
         As for :func:`affinelens.enumerate`; the time limit is for everything.
+    until
+        Where to cut the model, as for :func:`affinelens.network`.
 
     Returns
     -------
@@ -133,15 +146,17 @@ def verify(
     >>> verdict.result, verdict.reason  # doctest: +SKIP
     """
     started = time.monotonic()
+    require_known(engine)
     limits = checked_limits(workers, None, time_limit)
     prop = property if isinstance(property, Property) else read_vnnlib(property)
-    network = compile_model(model, inputs=prop.inputs)
+    network = compile_model(model, until=until, inputs=prop.inputs)
     try:
         prop.require_sizes(network.input_size, network.output_size)
     except AffineLensError as error:
         raise error if isinstance(property, Property) else error.located(str(property)) from error
     _require_outputs(network, prop)
-    return _Verification(network, prop, OnnxCheck.of(model), engine, limits, progress, started).run(everything=all)
+    check = OnnxCheck.of(model) if until is None else None
+    return _Verification(network, prop, check, engine, limits, progress, started).run(everything=all)
 
 
 def _require_outputs(network: Network, prop: Property) -> None:

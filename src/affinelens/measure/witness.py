@@ -99,7 +99,11 @@ class Judge:
 
     def _forms(self, coordinates: Sequence[Fraction]) -> list[Witness]:
         """A witness at coordinates rounded to float32, if that is one, and at the coordinates themselves."""
-        rounded = [Fraction(float(np.float32(float(t)))) for t in coordinates]
+        frame = self._case.domain.frame
+        short = np.array([float(t) for t in coordinates], dtype=np.float32)
+        outside = (short <= frame.lower) | (short >= frame.upper)
+        inward = np.nextafter(short, (frame.lower / 2 + frame.upper / 2).astype(np.float32))
+        rounded = [Fraction(t) for t in np.where(outside, inward, short).astype(np.float64).tolist()]
         found = [self.at(rounded)]
         if rounded != list(coordinates):
             found.append(self.at(coordinates))

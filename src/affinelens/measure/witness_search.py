@@ -12,7 +12,9 @@ from affinelens.domain.property import Case, Constraint
 from affinelens.network import Network
 
 Floats = NDArray[np.float64]
-_POINTS = 20_000
+_POINTS = 16_384
+# Points evaluated together: as many as keep a layer's values in a processor's cache.
+_AT_ONCE = 1024
 # Values that may be computed at once, so that large networks are tried at few points.
 _MOST_VALUES = 1 << 24
 _ROUNDS = 6
@@ -28,7 +30,7 @@ def promising(network: Network, case: Case) -> list[list[Fraction]]:
     """
     frame = case.domain.frame
     generator = np.random.default_rng(0)
-    low, high = frame.lower, frame.upper
+    low, high = np.nextafter(frame.lower, np.inf), np.nextafter(frame.upper, -np.inf)  # bounds may be rounded outward
     count = max(16, min(_POINTS, _MOST_VALUES // (network.units + network.input_size + network.output_size)))
     points = generator.uniform(low, high, (count, frame.dim))
     side = generator.integers(0, 4, points.shape)
@@ -41,22 +43,26 @@ def promising(network: Network, case: Case) -> list[list[Fraction]]:
             break
         moves = generator.normal(size=(max(16, count // 8), frame.dim)) * (high - low) / 2**halvings
         near = np.clip(points[generator.choice(best, len(moves))] + moves, low, high)
-        points, margins = np.concatenate([points[best], near]), np.concatenate([margins[best], _margins(network, case, near)])
+        margins = np.concatenate([margins[best], _margins(network, case, near)])
+        points = np.concatenate([points[best], near])
     best = np.argsort(-margins, kind="stable")[:_CONFIRMED]
     return [[Fraction(t) for t in points[i].tolist()] for i in best if margins[i] >= 0]
 
 
 def _margins(network: Network, case: Case, points: Floats) -> Floats:
-    """By how much the condition seems to hold: the least slack of the best conjunction; domain constraints count too."""
-    x = case.domain.frame.to_inputs(points)
+    """By how much the condition seems to hold: the least slack of the best conjunction; minus infinity outside."""
+    frame = case.domain.frame
+    rows = frame.rows.to_floats()
+    margins = np.full(len(points), -np.inf)
     with np.errstate(all="ignore"):
-        y = network(x)
-        inside = (points @ case.domain.frame.rows.to_floats()[:, :-1].T + case.domain.frame.rows.to_floats()[:, -1]).min(axis=1)
-        best = np.full(len(points), -np.inf)
-        for conjunction in case.condition:
-            best = np.maximum(best, _least(conjunction, x, y))
-    best[inside < 0] = -np.inf
-    return np.nan_to_num(best, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        for start in range(0, len(points), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            x = frame.to_inputs(points[part])
+            y = network(x)
+            for conjunction in case.condition:
+                margins[part] = np.fmax(margins[part], _least(conjunction, x, y))
+        margins[(points @ rows[:, :-1].T + rows[:, -1]).min(axis=1) < 0] = -np.inf
+    return margins
 
 
 def _least(conjunction: Sequence[Constraint], x: Floats, y: Floats) -> Floats:
