@@ -246,12 +246,15 @@ def _write_witness(path: Path, verdict: Verdict) -> None:
 def _print_verdict(verdict: Verdict) -> None:
     for note in verdict.notes:
         click.echo(f"note: {note}")
-    walked = f"{verdict.regions} regions walked by {', '.join(verdict.engines)}" if verdict.engines else "no walk needed"
+    walked = (
+        f"{verdict.regions} regions walked by {', '.join(verdict.engines)}" if verdict.engines else "no walk needed"
+    )
     click.echo(f"{verdict.reason}; {walked}, {verdict.seconds:.3g} s")
     for part in verdict.unsafe or ():
         click.echo(
-            f"unsafe set{'' if part.is_complete else ', as far as found'}, case {part.case + 1}: {len(part)} polytopes of "
-            f"dimension {part.regions.domain.dim}, volume {part.volume:.6g}, {part.share:.4%} of the domain"
+            f"unsafe set{'' if part.is_complete else ', as far as found'}, case {part.case + 1}: "
+            f"{len(part)} polytopes of dimension {part.regions.domain.dim}, volume {part.volume:.6g}, "
+            f"{part.share:.4%} of the domain"
         )
     if verdict.witness is not None:
         click.echo(verdict.witness.to_vnncomp())

@@ -44,7 +44,9 @@ def clauses_held(signs: Bools, clauses: Clauses) -> Bools:
 class Cells:
     """The cells that a walk found, as exact polytopes in the frame's coordinates."""
 
-    def __init__(self, network: Network, frame: Frame, outcome: Outcome, condition: Condition, clauses: Clauses) -> None:
+    def __init__(
+        self, network: Network, frame: Frame, outcome: Outcome, condition: Condition, clauses: Clauses
+    ) -> None:
         self._network = network
         self._frame = frame
         self._outcome = outcome

@@ -4,9 +4,9 @@ A constraint is multiplied by a positive number so that its coefficients become 
 is rounded: the unit's pre-activation is the constraint's left-hand side, exactly, up to that factor.
 
 Where a constraint holds only on the border of a region, no full-dimensional cell shows it. *Relaxed*, every constraint
-is made a little easier: ``g >= 0`` and ``g > 0`` become ``g + delta > 0`` with some delta > 0. A point that satisfies the
-original then has full-dimensional cells all around it that satisfy the relaxed one, so no cell means no point; and what
-the few cells found mean for the original is decided in rational arithmetic.
+is made a little easier: ``g >= 0`` and ``g > 0`` become ``g + delta > 0`` with some delta > 0. A point that satisfies
+the original then has full-dimensional cells all around it that satisfy the relaxed one, so no cell means no point; and
+what the few cells found mean for the original is decided in rational arithmetic.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from affinelens.network.linear_map import LinearMap, Sparse, add, chain
 from affinelens.restrict import Clauses
 
 Condition = Sequence[Sequence[Constraint]]
+ALWAYS = Constraint((), (), Fraction(1))
 Row = dict[int, Fraction]
 # How much easier a relaxed constraint is, for its size. Any positive number is right; a large one finds cells in vain.
 _RELAXED_BY = Fraction(1, 2**40)

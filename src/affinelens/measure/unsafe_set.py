@@ -1,4 +1,4 @@
-"""The set of all inputs that satisfy a property's condition, up to its border: disjoint polytopes, with their volumes."""
+"""All inputs that satisfy a property's condition, up to their border: disjoint polytopes, with their volumes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def unsafe_part(
     case: int, network: Network, domain: Domain, outcome: Outcome, clauses: Clauses, *, is_complete: bool
 ) -> UnsafePart:
     """Of a walk's regions those that some clause holds on; the walk kept vertices."""
-    held = clauses_held(constraint_signs(network, outcome), clauses).any(axis=1)
+    held = np.asarray(clauses_held(constraint_signs(network, outcome), clauses).any(axis=1))
     columns = _picked(outcome.table, held)
     counts = (*outcome.layer_counts[:-1], len(columns))
     regions = RegionSet(network, domain, replace(outcome, columns=columns, layer_counts=counts), {"vertices": True})

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from affinelens.engine import (
 from affinelens.enumeration import checked_limits
 from affinelens.errors import AffineLensError
 from affinelens.measure.cell import Cells
-from affinelens.measure.condition import with_condition
+from affinelens.measure.condition import ALWAYS, Condition, with_condition
 from affinelens.measure.onnx_check import OnnxCheck
 from affinelens.measure.unsafe_set import UnsafePart, unsafe_part
 from affinelens.measure.witness import Judge, Witness
@@ -52,9 +51,9 @@ class Result(StrEnum):
 class Verdict:
     """Whether any input satisfies a property's condition.
 
-    ``result`` is ``sat`` with a ``witness``, ``unsat`` (no input does: the property holds), ``timeout`` at the time limit,
-    or ``unknown`` if the user stopped it; ``reason`` says it in a sentence. ``regions`` were walked. ``unsafe`` is the
-    exact set of all such inputs, a part a case, if it was asked for.
+    ``result`` is ``sat`` with a ``witness``, ``unsat`` (no input does: the property holds), ``timeout`` at the time
+    limit, or ``unknown`` if the user stopped it; ``reason`` says it in a sentence. ``regions`` were walked. ``unsafe``
+    is the exact set of all such inputs, a part a case, if it was asked for.
     """
 
     result: Result
@@ -82,8 +81,15 @@ class Verdict:
             "witness": None if self.witness is None else self.witness.to_json(),
             "unsafe": None if self.unsafe is None else [_unsafe_json(part) for part in self.unsafe],
             "notes": list(self.notes),
-            "certificate": self.certificate.to_json(),
+            "certificate": {**self.certificate.to_json(), "proves": self.proves},
         }
+
+    @property
+    def proves(self) -> str:
+        """What is true therefore, in a sentence."""
+        if self.result in (Result.SAT, Result.UNSAT):
+            return f"{self.reason}; no verdict rests on a tolerance"
+        return "nothing about the property"
 
 
 def _unsafe_json(part: UnsafePart) -> dict[str, Any]:
@@ -208,6 +214,8 @@ class _Verification:
         self._stopped: Status | None = None
 
     def run(self, *, everything: bool) -> Verdict:
+        if everything:
+            self._require_vertices()
         witness = self._first_witness()
         unsafe = None
         if witness is not None and everything:
@@ -221,6 +229,17 @@ class _Verification:
         return self._verdict(
             Result.UNSAT, "the property holds: no input satisfies its condition", unsafe=() if everything else None
         )
+
+    def _require_vertices(self) -> None:
+        """The unsafe set is made of cells with vertices."""
+        for case in self._prop.cases:
+            if case.domain.dim:
+                choice = choose(self._network, case.domain.frame, self._engine)
+                if choice.name == linear_program.NAME:
+                    raise AffineLensError(
+                        f"all unsafe inputs can be found by the vertex engine only, and here it is linear_program: "
+                        f"{choice.reason}; ask for the verdict alone"
+                    )
 
     def _first_witness(self) -> Witness | None:
         """A witness, or None; then either there is none or the run was stopped."""
@@ -325,23 +344,22 @@ class _Question:
             return None if witness is None else self._judge.checked(witness)
         return self._judge.best(promising(self._run.network, self._case)) if self._is_open else None
 
-    @cached_property
-    def _always_holds(self) -> bool:
-        return not all(self._case.condition)
+    @property
+    def _condition(self) -> Condition:
+        """The condition, no conjunction of which is empty."""
+        return [conjunction or (ALWAYS,) for conjunction in self._case.condition]
 
     def walked(self) -> Witness | None:
         """A witness from the cells on which the relaxed condition holds."""
         if not self._is_open:
             return None
-        if self._always_holds:
-            raise AssertionError("a condition that always holds has witnesses everywhere")
-        network, clauses = with_condition(self._run.network, self._case.condition, relaxed=True)
+        network, clauses = with_condition(self._run.network, self._condition, relaxed=True)
         most: int | None = _CELLS_AT_FIRST
         while True:
             outcome = self._run.walk(network, self._case, clauses, most=most)
             if outcome is None:
                 return None
-            cells = Cells(network, self._case.domain.frame, outcome, self._case.condition, clauses)
+            cells = Cells(network, self._case.domain.frame, outcome, self._condition, clauses)
             for index in cells.candidates:
                 witness = self._in_cell(cells, index)
                 if witness is not None:
@@ -353,19 +371,17 @@ class _Question:
     def _in_cell(self, cells: Cells, index: int) -> Witness | None:
         """A witness in a cell: its middle if floats agree there, or else the deepest point."""
         middle = self._judge.best([cells.point(index)])
-        if middle is not None and (middle.floats is None or middle.floats.holds):
+        if middle is not None and middle.agreement:
             return middle
         deepest = cells.deepest_point(index)
         found = None if deepest is None else self._judge.best([deepest])
-        if found is not None and (middle is None or (found.floats is not None and found.floats.holds)):
-            return found
-        return middle
+        return found if found is not None and (middle is None or found.agreement) else middle
 
     def unsafe_part(self) -> UnsafePart | None:
         """All cells on which the condition holds; None where it can only hold at single points."""
         if not self._is_open:
             return None
-        network, clauses = with_condition(self._run.network, self._case.condition, relaxed=False)
+        network, clauses = with_condition(self._run.network, self._condition, relaxed=False)
         outcome = self._run.walk(network, self._case, clauses, vertices=True)
         if outcome is None:
             return None

@@ -15,6 +15,8 @@ from affinelens.domain.property import Case
 from affinelens.measure.onnx_check import OnnxCheck
 from affinelens.network import Network
 
+_FULL = 2
+
 
 @dataclass(frozen=True, eq=False)
 class FloatCheck:
@@ -37,6 +39,13 @@ class Witness:
     input: tuple[Fraction, ...]
     output: tuple[Fraction, ...]
     floats: FloatCheck | None = None
+
+    @property
+    def agreement(self) -> int:
+        """How far floats agree: not at all, only with an input just outside the domain, or in full."""
+        if self.floats is None:
+            return _FULL
+        return int(self.floats.holds) * (1 + int(self.floats.inside))
 
     def to_json(self) -> dict[str, Any]:
         """Exact numbers as texts, floats as numbers."""
@@ -88,14 +97,13 @@ class Judge:
 
     def best(self, candidates: Sequence[Sequence[Fraction]]) -> Witness | None:
         """The first of the candidates that is a witness in floats as well, or else the first that is one."""
-        found = None
+        found: list[Witness] = []
         for coordinates in candidates:
             for witness in self._forms(coordinates):
-                checked = self.checked(witness)
-                if checked.floats is None or (checked.floats.holds and checked.floats.inside):
-                    return checked
-                found = found or checked
-        return found
+                found.append(self.checked(witness))
+                if found[-1].agreement == _FULL:
+                    return found[-1]
+        return max(found, key=lambda witness: witness.agreement, default=None)
 
     def _forms(self, coordinates: Sequence[Fraction]) -> list[Witness]:
         """A witness at coordinates rounded to float32, if that is one, and at the coordinates themselves."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.domain import Box
 from affinelens.domain.property import Case, Constraint
 from affinelens.network import Network
 
@@ -52,7 +53,6 @@ def promising(network: Network, case: Case) -> list[list[Fraction]]:
 def _margins(network: Network, case: Case, points: Floats) -> Floats:
     """By how much the condition seems to hold: the least slack of the best conjunction; minus infinity outside."""
     frame = case.domain.frame
-    rows = frame.rows.to_floats()
     margins = np.full(len(points), -np.inf)
     with np.errstate(all="ignore"):
         for start in range(0, len(points), _AT_ONCE):
@@ -61,6 +61,8 @@ def _margins(network: Network, case: Case, points: Floats) -> Floats:
             y = network(x)
             for conjunction in case.condition:
                 margins[part] = np.fmax(margins[part], _least(conjunction, x, y))
+    if not isinstance(case.domain, Box):
+        rows = frame.rows.to_floats()
         margins[(points @ rows[:, :-1].T + rows[:, -1]).min(axis=1) < 0] = -np.inf
     return margins
 
