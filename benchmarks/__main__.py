@@ -1,7 +1,8 @@
 """``make bench``: how fast regions are found and counted, each ratio measured side by side in one run.
 
 ``python -m benchmarks --acas NET.onnx`` adds ACAS Xu network 1_1 on the box of its property 3. ``--peers`` (``make
-bench-peers``) adds relucent and affinitree, each from an environment of its own.
+bench-peers``) adds relucent and affinitree, each from an environment of its own. ``--properties FOLDER`` adds verdicts
+on a VNN-COMP benchmark; see :mod:`benchmarks.verification`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import affinelens as al
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
+from benchmarks.verification import table as verdicts
 
 CASES = [
     (2, 32, 32, 32, 1), (3, 32, 32, 1), (3, 32, 32, 32, 1), (2, 64, 64, 64, 64, 1), (2, 128, 128, 128, 1),
@@ -37,6 +40,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--acas", metavar="NET.onnx", help="ACAS Xu network 1_1")
     parser.add_argument("--peers", action="store_true", help="measure relucent and affinitree too")
+    parser.add_argument(
+        "--properties", metavar="FOLDER", type=Path, help="a VNN-COMP benchmark to verify"
+    )
     parser.add_argument("--quick", action="store_true", help="leave out the largest cases")
     arguments = parser.parse_args()
     cases = CASES[:6] if arguments.quick else CASES
@@ -53,6 +59,9 @@ def main() -> None:
     beside_linear_program()
     if not arguments.quick:
         into_directory()
+    if arguments.properties:
+        print()
+        verdicts(arguments.properties)
     if arguments.peers:
         from benchmarks.peers.__main__ import main as peers
 

@@ -216,10 +216,11 @@ def enumerate_command(model: str, output: str | None, overwrite: bool, as_json: 
 def verify_command(
     model: str, prop: str, everything: bool, witness: str | None, until: str | None, as_json: bool, **options: Any
 ) -> int:
-    """Decide whether any input of MODEL satisfies the condition of a VNN-LIB property.
+    """Decide whether a VNN-LIB property of MODEL holds.
 
-    The last line printed is the answer: sat (one does, and is printed before), unsat (none does: the property holds),
-    timeout, or unknown. The exit status is 0 for each of these, 2 for bad input, 130 for Ctrl-C.
+    The last line printed is the answer: sat (some input satisfies the file's condition, and is printed before), unsat
+    (none does: the property holds), timeout, or unknown. The exit status is 0 for each of these, 2 for bad input, 130
+    for Ctrl-C.
     """
     if witness is not None and not witness.strip():
         raise AffineLensError("--witness needs the name of a file, but got an empty text")
