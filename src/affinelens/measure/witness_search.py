@@ -17,7 +17,7 @@ _POINTS = 16_384
 # Points evaluated together: as many as keep a layer's values in a processor's cache.
 _AT_ONCE = 1024
 # Values that may be computed at once, so that large networks are tried at few points.
-_MOST_VALUES = 1 << 24
+_MOST_VALUES = 1 << 22
 _ROUNDS = 6
 _BEST = 32
 # How many points that look like witnesses are looked at exactly.
