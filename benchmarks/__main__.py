@@ -40,9 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--acas", metavar="NET.onnx", help="ACAS Xu network 1_1")
     parser.add_argument("--peers", action="store_true", help="measure relucent and affinitree too")
-    parser.add_argument(
-        "--properties", metavar="FOLDER", type=Path, help="a VNN-COMP benchmark to verify"
-    )
+    parser.add_argument("--properties", metavar="FOLDER", type=Path, help="a VNN-COMP benchmark to verify")
     parser.add_argument("--quick", action="store_true", help="leave out the largest cases")
     arguments = parser.parse_args()
     cases = CASES[:6] if arguments.quick else CASES

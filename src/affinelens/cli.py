@@ -247,9 +247,9 @@ def _write_witness(path: Path, verdict: Verdict) -> None:
 def _print_verdict(verdict: Verdict) -> None:
     for note in verdict.notes:
         click.echo(f"note: {note}")
-    walked = (
-        f"{verdict.regions} regions walked by {', '.join(verdict.engines)}" if verdict.engines else "no walk needed"
-    )
+    walked = "no walk needed"
+    if verdict.engines:
+        walked = f"{verdict.regions} regions walked by {', '.join(verdict.engines)}, the others excluded by bounds"
     click.echo(f"{verdict.reason}; {walked}, {verdict.seconds:.3g} s")
     for part in verdict.unsafe or ():
         click.echo(

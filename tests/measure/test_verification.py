@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ import affinelens as al
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible
 from affinelens.domain.property import Case, Constraint, Property
 from affinelens.domain.vnnlib import parse_vnnlib
-from affinelens.engine import choice
+from affinelens.engine import Limits, choice, vertex
 from affinelens.measure import Result, Verdict
 from affinelens.measure.condition import with_condition
+from affinelens.network import PiecewiseLinear
+from affinelens.restrict import restrict
 
 Model = list[tuple[Any, Any]]
 ABSOLUTE: Model = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])]
@@ -180,11 +183,32 @@ def test_brute_force_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
     assert min(found.values()) > 10
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_walk_finds_the_wanted_regions_and_no_others(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against all regions of the network with its condition; constraints repeat each other and fill several words."""
-    from affinelens.engine import Limits, vertex
+def shaped(model: Model, shape: str) -> al.Network:
+    """The network with another activation than ReLU."""
+    if shape == "repeated":  # units that repeat others, in one direction or the other
+        model = [(np.vstack([W, W[:3], -W[3:5]]), np.concatenate([b, b[:3], -b[3:5]])) for W, b in model[:-1]] + model[
+            -1:
+        ]
+        model = [model[0], *((np.hstack([W, W[:, :5]]), b) for W, b in model[1:])]
+    network = al.network(model)
+    shapes = {
+        "leaky": ([0.0], [0.25, 1.0], [0.0, 0.0]),
+        "absolute": ([0.0], [-1.0, 1.0], [0.0, 0.0]),
+        "clip": ([-0.5, 1.0], [0.0, 1.0, 0.0], [-0.5, 0.0, 1.0]),
+    }
+    if shape not in shapes:
+        return network
+    stages = []
+    for stage in network.stages:
+        table = [np.tile(column, (stage.activation.size_in, 1)) for column in shapes[shape]]
+        stages.append(replace(stage, activation=PiecewiseLinear(*table)))
+    return replace(network, stages=tuple(stages))
 
+
+@pytest.mark.parametrize("restricted", [False, True])
+@pytest.mark.parametrize("shape", ["relu", "repeated", "leaky", "absolute", "clip"])
+def test_the_walk_finds_the_wanted_regions_and_no_others(shape: str, restricted: bool) -> None:
+    """Against all regions of the network with its condition; constraints repeat each other and fill several words."""
     rng = np.random.default_rng(3)
     model = [(rng.normal(size=(n, m)), rng.normal(size=n)) for m, n in ((2, 10), (10, 8), (8, 3))]
     coefficients = rng.integers(-2, 3, (80, 3))
@@ -194,16 +218,19 @@ def test_the_walk_finds_the_wanted_regions_and_no_others(workers: int, monkeypat
         for row in coefficients
     ]
     condition = [constraints[:3], constraints[3:6], [constraints[70], constraints[7]], constraints[8:80]]
-    network, clauses = with_condition(al.network(model), condition, relaxed=False)
+    network, clauses = with_condition(shaped(model, shape), condition, relaxed=False)
     everything = al.enumerate(network, al.Box(-1, 1, dim=2))
     held = everything.patterns[:, network.choice_offsets[-2] :] > 0
     wanted = np.any([held[:, list(clause)].all(axis=1) for clause in clauses], axis=0)
     assert 0 < wanted.sum() < len(wanted)
     frame = al.Box(-1, 1, dim=2).frame
-    found = vertex.run(network, frame, Limits(workers=workers), wanted=clauses)
+    kept = restrict(network, frame) if restricted else None
+    found = vertex.run(network, frame, Limits(workers=2), kept=kept, wanted=clauses)
+    patterns = found.patterns if found.switching is None else found.switching.whole(found.patterns)
     expected = everything.patterns[wanted]
-    assert len(found.patterns) == len(expected)
-    assert {row.tobytes() for row in found.patterns} == {row.tobytes() for row in expected}
+    assert len(patterns) == len(expected)
+    assert {row.tobytes() for row in patterns} == {row.tobytes() for row in expected}
+    assert found.layer_counts[-2] < everything.layer_counts[-2]  # some regions were left before they were complete
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,9 @@ class Verdict:
     """Whether any input satisfies a property's condition.
 
     ``result`` is ``sat`` with a ``witness``, ``unsat`` (no input does: the property holds), ``timeout`` at the time
-    limit, or ``unknown`` if the user stopped it; ``reason`` says it in a sentence. ``regions`` were walked. ``unsafe``
-    is the exact set of all such inputs, a part a case, if it was asked for.
+    limit, or ``unknown`` if the user stopped it; ``reason`` says it in a sentence. ``regions`` were walked;
+    others were excluded by bounds before they were complete. ``unsafe`` is the exact set of all such inputs, a part a
+    case, if it was asked for.
     """
 
     result: Result

@@ -22,6 +22,7 @@ from affinelens.engine.vertex.lanes import LANES
 from affinelens.engine.vertex.program import (
     BREAK_OFFSET, CHOICE, CHOICE_OFFSET, FOLLOWED, FOLLOWERS, GROUPED, GROUP_SIZE, PAIRS, UNITS, Compiled, Program,
 )  # fmt: skip
+from affinelens.engine.vertex.pruning import can_be_left, no_clause_holds
 from affinelens.engine.vertex.stages import (
     add_breaks, add_winners, follow, inherit_sums, is_carried, name_winners, open_stage, room_for_levels,
 )  # fmt: skip
@@ -162,13 +163,7 @@ def _is_unwanted(program: Program, stack: Stack, rows: Rows, f: int, stage: int)
             rows.sign[b] = 0
             for k in range(program.hyperplane[b, FOLLOWERS], program.hyperplane[b + 1, FOLLOWERS]):
                 rows.sign[program.followers[k]] = 0
-    for clause in program.wanted:
-        possible = True
-        for b in range(len(clause)):
-            possible &= clause[b] == 0 or rows.sign[offset + b] >= 0
-        if possible:
-            return False
-    return True
+    return no_clause_holds(program, rows)
 
 
 @merged
@@ -522,6 +517,10 @@ def _settle(
     if len(program.wanted) > 0 and stage == program.stages - 1:
         frame[f, KIND] = WANTED
         if _is_unwanted(program, stack, rows, f, stage):
+            pop(control, stack, f)
+        return FINISHED
+    if len(program.wanted) > 0 and stage >= 0 and stage == program.stages - 2:
+        if can_be_left(program, functions, arena, stack, rows, f, stage):
             pop(control, stack, f)
         return FINISHED
     if control[SECTIONS] and stage == program.stages - 1 and stage >= 0 and not program.stage[stage, GROUPED]:
