@@ -119,7 +119,7 @@ def _list_passing(program: Program, functions: Functions, stack: Stack, rows: Ro
 
 @kernel
 def _largest_value(
-    program: Program, functions: Functions, arena: Arena, stack: Stack, f: int, stage: int, b: int, v: int
+    program: Program, functions: Functions, arena: Arena, stack: Stack, f: int, stage: int, b: np.int64, v: int
 ) -> float:
     """The most that a break's function can be at a vertex."""
     levels, table, d = functions.levels, functions.hyperplane, program.dim
