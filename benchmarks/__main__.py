@@ -1,8 +1,9 @@
 """``make bench``: how fast regions are found and counted, each ratio measured side by side in one run.
 
 ``python -m benchmarks --acas NET.onnx`` adds ACAS Xu network 1_1 on the box of its property 3. ``--mnist-fc NET.onnx
-IMAGES`` adds a classifier on a ball around the first image of an IDX file. ``--peers`` (``make bench-peers``) adds
-relucent and affinitree, each from an environment of its own.
+IMAGES`` adds a classifier on a ball around the first image of an IDX file. ``--properties FOLDER`` adds verdicts on a
+VNN-COMP benchmark; see :mod:`benchmarks.verification`. ``--peers`` (``make bench-peers``) adds relucent and affinitree,
+each from an environment of its own.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import affinelens as al
 from benchmarks.image_ball import image_ball
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
+from benchmarks.verification import table as verdicts
 
 CASES = [
     (2, 32, 32, 32, 1), (3, 32, 32, 1), (3, 32, 32, 32, 1), (2, 64, 64, 64, 64, 1), (2, 128, 128, 128, 1),
@@ -42,6 +45,7 @@ def main() -> None:
         "--mnist-fc", nargs=2, metavar=("NET.onnx", "IMAGES"), help="a network and the MNIST test images, an IDX file"
     )
     parser.add_argument("--peers", action="store_true", help="measure relucent and affinitree too")
+    parser.add_argument("--properties", metavar="FOLDER", type=Path, help="a VNN-COMP benchmark to verify")
     parser.add_argument("--quick", action="store_true", help="leave out the largest cases")
     arguments = parser.parse_args()
     cases = CASES[:6] if arguments.quick else CASES
@@ -60,6 +64,9 @@ def main() -> None:
         image_ball(*arguments.mnist_fc)
     if not arguments.quick:
         into_directory()
+    if arguments.properties:
+        print()
+        verdicts(arguments.properties)
     if arguments.peers:
         from benchmarks.peers.__main__ import main as peers
 

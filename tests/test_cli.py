@@ -20,7 +20,7 @@ import affinelens as al
 from command_line import COLUMNS, COMMAND, PATIENCE, environment, run, write_domain, write_network
 
 SOME_REGIONS = r"[1-9][0-9,]* regions, "
-COMMANDS = ["inspect", "count", "enumerate", "demo"]
+COMMANDS = ["inspect", "count", "enumerate", "verify", "demo"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The command line: ``affinelens inspect | count | enumerate | demo``.
+"""The command line: ``affinelens inspect | count | enumerate | verify | demo``.
 
 Each command reads its arguments, calls the same functions a Python user would, and prints either a short text or,
 with ``--json``, one object. Errors are one sentence on stderr with exit code 2; Ctrl-C keeps what was found and exits
@@ -35,6 +35,7 @@ from affinelens.engine import (
 from affinelens.enumeration import checked_limits, walk
 from affinelens.enumeration import enumerate as enumerate_regions
 from affinelens.errors import AffineLensError
+from affinelens.measure import Result, Verdict, verify
 from affinelens.network import Network, network
 from affinelens.regions.run_directory import require_writable
 from affinelens.version import __version__
@@ -200,6 +201,65 @@ def enumerate_command(model: str, output: str | None, overwrite: bool, as_json: 
     else:
         click.echo(f"saved in {output}")
     return _exit_code(regions.status)
+
+
+@commands.command("verify")
+@click.argument("model")
+@click.argument("prop", metavar="PROP.vnnlib")
+@click.option("--all", "everything", is_flag=True, help="If sat, find the exact unsafe set and its volume.")
+@click.option("--witness", metavar="FILE", help="Write the result there, and the witness, as VNN-COMP tools do.")
+@click.option("--until", metavar="NODE", help="Cut the model at this ONNX node.")
+@click.option("--engine", default="auto", show_default=True, metavar="NAME", help=f"One of {', '.join(ENGINES)}.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes to use.  [default: one a core]")
+@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Stop after S seconds.")
+@_JSON
+def verify_command(
+    model: str, prop: str, everything: bool, witness: str | None, until: str | None, as_json: bool, **options: Any
+) -> int:
+    """Decide whether a VNN-LIB property of MODEL holds.
+
+    The last line printed is the answer: sat (some input satisfies the file's condition, and is printed before), unsat
+    (none does: the property holds), timeout, or unknown. The exit status is 0 for each of these, 2 for bad input, 130
+    for Ctrl-C.
+    """
+    if witness is not None and not witness.strip():
+        raise AffineLensError("--witness needs the name of a file, but got an empty text")
+    with _progress() as progress:
+        verdict = verify(model, prop, all=everything, until=until, progress=progress, **options)
+    if witness is not None:
+        _write_witness(Path(witness), verdict)
+    if as_json:
+        _print_json(verdict.to_json() | {"model": model, "property": prop})
+    else:
+        _print_verdict(verdict)
+    return INTERRUPTED if verdict.result is Result.UNKNOWN else 0
+
+
+def _write_witness(path: Path, verdict: Verdict) -> None:
+    """The answer on a line and the witness, if there is one."""
+    lines = [str(verdict.result), *([verdict.witness.to_vnncomp()] if verdict.witness is not None else [])]
+    try:
+        path.write_text("\n".join(lines) + "\n")
+    except OSError as error:
+        raise AffineLensError(f"{path}: cannot be written ({error.strerror}); give another --witness") from error
+
+
+def _print_verdict(verdict: Verdict) -> None:
+    for note in verdict.notes:
+        click.echo(f"note: {note}")
+    walked = "no walk needed"
+    if verdict.engines:
+        walked = f"{verdict.regions} regions walked by {', '.join(verdict.engines)}, the others excluded by bounds"
+    click.echo(f"{verdict.reason}; {walked}, {verdict.seconds:.3g} s")
+    for part in verdict.unsafe or ():
+        click.echo(
+            f"unsafe set{'' if part.is_complete else ', as far as found'}, case {part.case + 1}: "
+            f"{len(part)} polytopes of dimension {part.regions.domain.dim}, volume {part.volume:.6g}, "
+            f"{part.share:.4%} of the domain"
+        )
+    if verdict.witness is not None:
+        click.echo(verdict.witness.to_vnncomp())
+    click.echo(str(verdict.result))
 
 
 @commands.command()

@@ -7,10 +7,10 @@ from affinelens.network import Network
 from affinelens.restrict.accurate import AccurateRows
 from affinelens.restrict.bounds import StageBounds
 from affinelens.restrict.compact import CompactRows, compact_rows
-from affinelens.restrict.kept import Kept, KeptStage
+from affinelens.restrict.kept import Clauses, Kept, KeptStage
 from affinelens.restrict.parts import bound_by_parts
 
-__all__ = ["AccurateRows", "CompactRows", "Kept", "KeptStage", "StageBounds", "compact_rows", "restrict"]
+__all__ = ["AccurateRows", "Clauses", "CompactRows", "Kept", "KeptStage", "StageBounds", "compact_rows", "restrict"]
 
 
 def restrict(network: Network, frame: Frame) -> Kept:

@@ -20,6 +20,7 @@ from affinelens.restrict.bounds import OPEN, Signs, StageBounds, may_win, possib
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Pattern = NDArray[np.integer[Any]]
+Clauses = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +126,17 @@ class Kept:
         """The network's numbers of the breaks that can be crossed."""
         offsets = self.network.break_offsets
         return _joined([offsets[stage.stage] + stage.breaks for stage in self.stages])
+
+    def open_clauses(self, clauses: Clauses) -> Clauses:
+        """Those clauses that may hold, without the breaks that the domain is known to lie above.
+
+        A clause lists breaks of the last stage and holds above all of them; breaks are renumbered as those kept.
+        """
+        if not clauses:
+            return ()
+        signs, place = self.bounds[-1].signs, {int(b): i for i, b in enumerate(self.all_stages[-1].breaks)}
+        possible = [clause for clause in clauses if not any(signs[b] in (-1, 0) for b in clause)]
+        return tuple(tuple(place[b] for b in clause if signs[b] == OPEN) for clause in possible)
 
     @cached_property
     def leaders(self) -> Indices:

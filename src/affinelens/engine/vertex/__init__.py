@@ -5,7 +5,7 @@ from __future__ import annotations
 from affinelens.domain import Frame
 from affinelens.engine.outcome import Limits, Outcome, ProgressFunction, Sink
 from affinelens.network import Network
-from affinelens.restrict import Kept
+from affinelens.restrict import Clauses, Kept
 
 NAME = "vertex"
 COUNT_NAME = "count"
@@ -23,16 +23,18 @@ def run(
     keep: bool = True,
     progress: ProgressFunction | None = None,
     sink: Sink | None = None,
+    wanted: Clauses = (),
 ) -> Outcome:
     """Enumerate every region; with ``keep`` off, only count.
 
     ``kept`` is the part of the network that can switch, if it is to be walked in place of the whole.
 
-    Under the name ``count`` the last stage's cells are counted without being built.
+    Under the name ``count`` the last stage's cells are counted without being built. If ``wanted`` is
+    given, only those regions are found that lie above all breaks of the last stage listed in one of its clauses.
     """
     from affinelens.engine.vertex.driver import Walk
 
     return Walk(
         network, frame, limits, name=name, kept=kept, facets=facets and keep, vertices=vertices and keep, keep=keep,
-        progress=progress, sink=sink,
+        progress=progress, sink=sink, wanted=wanted,
     ).run()  # fmt: skip

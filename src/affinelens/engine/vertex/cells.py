@@ -22,6 +22,7 @@ from affinelens.engine.vertex.lanes import LANES
 from affinelens.engine.vertex.program import (
     BREAK_OFFSET, CHOICE, CHOICE_OFFSET, FOLLOWED, FOLLOWERS, GROUPED, GROUP_SIZE, PAIRS, UNITS, Compiled, Program,
 )  # fmt: skip
+from affinelens.engine.vertex.pruning import can_be_left, no_clause_holds
 from affinelens.engine.vertex.stages import (
     add_breaks, add_winners, follow, inherit_sums, is_carried, name_winners, open_stage, room_for_levels,
 )  # fmt: skip
@@ -30,7 +31,7 @@ from affinelens.engine.vertex.state import (
     END, ENTERED, FINISHED, FRESH, FRESH_COUNT, FULL, GROUP, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_LEVELS,
     GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, LIVE, NEXT, OPEN, ORDINARY, PAUSED, PHASE,
     REQUESTS, SECTION, SECTIONS, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX,
-    WINNER, WORK, Arena, Functions, Results, Rows, Stack, State,
+    WANTED, WINNER, WORK, Arena, Functions, Results, Rows, Stack, State,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import copy_vertex, evaluate, look_again
 
@@ -147,6 +148,22 @@ def _choose(program: Program, stack: Stack, rows: Rows, f: int) -> int:
         frame[f, END] = program.group[choice, GROUP_SIZE]
         return _CHOSEN
     return unit
+
+
+@kernel
+def _is_unwanted(program: Program, stack: Stack, rows: Rows, f: int, stage: int) -> bool:
+    """Whether frame f's cell, which is one of the last stage, lies below a break of every clause."""
+    offset = program.stage[stage, BREAK_OFFSET]
+    first = program.domain_rows + offset
+    for w in range(stack.frame[f, LIVE]):
+        cutting = stack.cutting[f, w]
+        while cutting != NONE:  # signs may be left over from another part
+            b = rows.whole[first + 64 * w + lowest_bit(cutting), program.dim + BREAK]
+            cutting &= cutting - ONE
+            rows.sign[b] = 0
+            for k in range(program.hyperplane[b, FOLLOWERS], program.hyperplane[b + 1, FOLLOWERS]):
+                rows.sign[program.followers[k]] = 0
+    return no_clause_holds(program, rows)
 
 
 @merged
@@ -378,6 +395,8 @@ def _next_child(
     frame[g, COUNT] = n
     frame[g, GROUP] = frame[f, GROUP]
     frame[g, WINNER] = frame[f, WINNER]
+    if frame[g, KIND] == WANTED and _is_unwanted(program, stack, rows, g, stage):
+        pop(control, stack, g)
     return FINISHED
 
 
@@ -495,6 +514,15 @@ def _settle(
     frame[f, PHASE] = OPEN
     if passed > 0:
         add_breaks(program, functions, stack, f, stage, passed)
+    if len(program.wanted) > 0 and stage == program.stages - 1:
+        frame[f, KIND] = WANTED
+        if _is_unwanted(program, stack, rows, f, stage):
+            pop(control, stack, f)
+        return FINISHED
+    if len(program.wanted) > 0 and stage >= 0 and stage == program.stages - 2:
+        if can_be_left(program, functions, arena, stack, rows, f, stage):
+            pop(control, stack, f)
+        return FINISHED
     if control[SECTIONS] and stage == program.stages - 1 and stage >= 0 and not program.stage[stage, GROUPED]:
         count_frame(control, stack, f, program.dim)
     return FINISHED

@@ -34,7 +34,7 @@ from affinelens.engine.vertex.state import (
     SECTION, UNDECIDED, VERTICES_EMITTED, State, new_state,
 )  # fmt: skip
 from affinelens.network import Network
-from affinelens.restrict import Kept
+from affinelens.restrict import Clauses, Kept
 
 Floats = NDArray[np.float64]
 # Work between two looks at limits and at idle workers: up to about 20 ms, and less at first, so that work is soon
@@ -90,13 +90,14 @@ class Walk:
         keep: bool,
         progress: ProgressFunction | None,
         sink: Sink | None,
+        wanted: Clauses = (),
     ) -> None:
         prepare(progress)
         self._started = time.monotonic()
         self._name = name
         self._network = network
         self._kept = kept
-        self._compiled = compile_program(network, frame, kept)
+        self._compiled = compile_program(network, frame, kept, wanted)
         self._limits = limits
         self._facets = facets
         self._vertices = vertices

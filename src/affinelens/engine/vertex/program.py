@@ -23,7 +23,7 @@ from affinelens.engine.vertex.exact_rows import ExactRows, PathRows, SwitchingRo
 from affinelens.engine.vertex.lanes import LANES
 from affinelens.engine.vertex.stage_parts import StageNumbers, StageParts, padded
 from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
-from affinelens.restrict import Kept, compact_rows
+from affinelens.restrict import Clauses, Kept, compact_rows
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -52,13 +52,15 @@ class Program(NamedTuple):
     """What kernels read. Tables have one row more than stages, hyperplanes or groups where they hold offsets.
 
     Points and rows take ``lanes`` numbers: the coordinates, then 1 or the constant, then zeros. ``own`` has a bit for
-    each break that is a hyperplane of its own, not a copy of another's and not identically zero.
+    each break that is a hyperplane of its own, not a copy of another's and not identically zero. Where
+    ``wanted`` has rows, a cell is wanted if it lies above all breaks of the last stage that some row has a 1 for.
     """
 
     dim: int
     lanes: int
     stages: int
     domain_rows: int
+    wanted: Indices
     shift: Floats
     scale: Floats
     stage: Indices
@@ -97,8 +99,12 @@ class Compiled:
         return np.dtype(np.uint8) if small else np.dtype(np.uint16)
 
 
-def compile_program(network: Network, frame: Frame, kept: Kept | None = None) -> Compiled:
-    """Lay a network and a domain out for the kernels: all of it, or only the part that can switch."""
+def compile_program(network: Network, frame: Frame, kept: Kept | None = None, wanted: Clauses = ()) -> Compiled:
+    """Lay a network and a domain out for the kernels: all of it, or only the part that can switch.
+
+    If ``wanted`` is given, only those regions are that lie above all breaks of the last stage listed in one of its
+    clauses, of which at least one must be possible.
+    """
     shift, scale = _placement(frame.lower, frame.upper)
     change = np.diag(np.append(scale, 1.0))
     change[:-1, -1] = shift
@@ -109,6 +115,7 @@ def compile_program(network: Network, frame: Frame, kept: Kept | None = None) ->
         numbers = [StageNumbers.of_stage(s, chart, activations[:i]) for i, s in enumerate(network.stages)]
         leader, orientation = duplicates(network)
         exact_rows: Callable[[], ExactRows] = lambda: PathRows(network, chart)  # noqa: E731
+        clauses = wanted
     else:
         activations = [stage.activation for stage in kept.stages]
         found = compact_rows(kept, chart, np.ones(frame.dim + 1))
@@ -116,11 +123,12 @@ def compile_program(network: Network, frame: Frame, kept: Kept | None = None) ->
         leader = kept.leaders
         orientation = np.ones(len(leader), dtype=np.int64)
         exact_rows = lambda: SwitchingRows(kept, chart)  # noqa: E731
+        clauses = kept.open_clauses(wanted)
     parts: list[StageParts] = []
     for stage in numbers:
         parts.append(StageParts(stage, parts))
     lower, upper = (frame.lower - shift) / scale, (frame.upper - shift) / scale
-    program = _program(parts, leader, orientation, rows, shift, scale)
+    program = _program(parts, leader, orientation, rows, shift, scale, clauses)
     moved = np.array_equal(lower * scale, frame.lower - shift) and np.array_equal(upper * scale, frame.upper - shift)
     is_box = moved and _is_box(frame)
     return Compiled(program, tuple(activations), exact_rows, rows, shift, scale, lower, upper, is_box)
@@ -150,8 +158,9 @@ def _is_box(frame: Frame) -> bool:
 
 
 def _program(
-    parts: Sequence[StageParts], leader: Indices, orientation: Indices, rows: ExactMatrix, shift: Floats, scale: Floats
-) -> Program:
+    parts: Sequence[StageParts], leader: Indices, orientation: Indices, rows: ExactMatrix, shift: Floats, scale: Floats,
+    wanted: Clauses,
+) -> Program:  # fmt: skip
     dim = rows.shape[1] - 1
     breaks = [part.activation.breaks for part in parts]
     follower_start, followers = _followers(leader)
@@ -193,6 +202,7 @@ def _program(
         lanes=lanes,
         stages=len(parts),
         domain_rows=rows.shape[0],
+        wanted=_wanted(wanted, counts[-1] if counts else 0),
         shift=np.pad(shift, (0, lanes - dim)),
         scale=np.pad(scale, (0, lanes - dim), constant_values=1.0),
         stage=stage,
@@ -229,6 +239,16 @@ def _table(*columns: Sequence[int] | Indices) -> Indices:
     table = np.zeros((length, len(columns)), dtype=np.int64)
     for j, column in enumerate(columns):
         table[: len(column), j] = column
+    return table
+
+
+def _wanted(clauses: Clauses, breaks: int) -> Indices:
+    """A row a clause, with a 1 for each of its breaks; none if every cell is wanted."""
+    if not all(clauses):
+        clauses = ()
+    table = np.zeros((len(clauses), breaks), dtype=np.int64)
+    for row, clause in zip(table, clauses, strict=True):
+        row[list(clause)] = 1
     return table
 
 

@@ -72,7 +72,7 @@ def pending_share(compiled: Compiled, state: State) -> float:
         for child in left:
             begin, end = _child_ids(frame[f], child)
             pending += _volume(state, begin, end - begin)
-    return pending / _domain_volume(compiled) if pending else 0.0
+    return pending / domain_volume(compiled) if pending else 0.0
 
 
 def _child_ids(frame: NDArray[np.int64], child: int) -> tuple[int, int]:
@@ -91,7 +91,7 @@ def _volume(state: State, start: int, count: int) -> float:
     return float(cell_volumes(points, np.array([count]), tight, dim)[0])
 
 
-def _domain_volume(compiled: Compiled) -> float:
+def domain_volume(compiled: Compiled) -> float:
     """Volume of the domain, in the kernels' coordinates."""
     if compiled.is_box:
         return float(np.prod(compiled.upper - compiled.lower))

@@ -32,8 +32,9 @@ Words = NDArray[np.uint64]
 # Phases of a frame.
 OPEN, BRANCHING, STARTED, ENTERED, SPLIT_BY_GROUP, CONCLUDING = range(6)
 # Kinds of a frame: an ordinary cell; one that keeps only the part where a group's candidate wins; the domain in the
-# making, which keeps only the positive side of each of its rows; a section of a cell that is being counted.
-ORDINARY, CLIPPED, DOMAIN, SECTION = range(4)
+# making, which keeps only the positive side of each of its rows; a section of a cell that is being counted; a cell of
+# the last stage of which not every part is wanted.
+ORDINARY, CLIPPED, DOMAIN, SECTION, WANTED = range(5)
 # Columns of Rows.row after the lanes.
 BASE, SIZE, ERROR, CONSTANT_ERROR = range(4)
 # Rows of a block in Rows.block after the coefficients and the constant.
