@@ -15,7 +15,16 @@ from affinelens.errors import AffineLensError
 from affinelens.network import nonlinear, windows
 from affinelens.network.graph import Tensor
 from affinelens.network.resize import coordinate, resize_linear
-from affinelens.network.torch_replay import Call, Floats, Operator, Replay, operator_name, place, result_of
+from affinelens.network.torch_replay import (
+    Call,
+    Floats,
+    Operator,
+    Replay,
+    operator_name,
+    place,
+    result_of,
+    shown_name,
+)  # fmt: skip
 from affinelens.network.windows import Window
 
 TAILS = {
@@ -40,6 +49,7 @@ def evaluate(replay: Replay, node: Node, *, tail: bool) -> Any:
         call = Call(replay, node)
         if tail:
             return _without_tail(call)
+        replay.builder.begin(shown_name(node))
         return _operator(call)(call)
     except AffineLensError as error:
         raise error.located(f"{place(node)} ({node.target})") from error
