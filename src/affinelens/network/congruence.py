@@ -16,17 +16,46 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
-from affinelens.network.canonical import AffineSum
+from affinelens.network.canonical import AffineSum, Network
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sum
 
-Labels = NDArray[np.int64]
+Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
-_ONE: Labels = np.ones(1, dtype=np.int64)
+_ONE: Indices = np.ones(1, dtype=np.int64)
 
 
-def label_inputs(chart: ExactMatrix) -> Labels:
-    """Labels of a chart's rows."""
+class Labels:
+    """Labels of a network's tensors on a chart, stage by stage.
+
+    They cost a little and matter where functions are compared with each other, so networks without maxima have none:
+    all their labels differ.
+    """
+
+    def __init__(self, network: Network, chart: ExactMatrix) -> None:
+        self._wanted = any(isinstance(stage.activation, MaxGroups) for stage in network.stages)
+        self._sources = [_of_rows(chart)] if self._wanted else []
+
+    def of_sum(self, linear: AffineSum) -> Indices:
+        """Labels of an affine sum of the sources so far."""
+        if not self._wanted:
+            return 1 + np.arange(linear.size)
+        terms = [_through(part, self._sources[k]) for k, part in linear.sources]
+        if linear.bias is not None:
+            terms.append(_through(linear.bias, _ONE))
+        return _combined(terms) if terms else np.zeros(linear.size, dtype=np.int64)
+
+    def add_outputs(self, activation: Activation, labels: Indices, first: Indices, last: Indices) -> None:
+        """Note an activation's outputs as the next source.
+
+        Its pre-activations have the given labels, and its choices can be on the pieces from ``first`` to ``last``; of a
+        group, ``first`` is the candidate that wins, unless ``last`` differs from it.
+        """
+        if self._wanted:
+            self._sources.append(_of_outputs(activation, labels, first, last))
+
+
+def _of_rows(chart: ExactMatrix) -> Indices:
     width = chart.shape[1]
     entries = [int(n) for n in chart.numerators.entries()]
     known: dict[tuple[int, ...], int] = {(0,) * width: 0}
@@ -34,19 +63,7 @@ def label_inputs(chart: ExactMatrix) -> Labels:
     return np.array([known.setdefault(row, len(known)) for row in rows], dtype=np.int64)
 
 
-def label_sum(linear: AffineSum, sources: Sequence[Labels]) -> Labels:
-    """Labels of an affine sum, given those of its sources."""
-    terms = [_through(part, sources[k]) for k, part in linear.sources]
-    if linear.bias is not None:
-        terms.append(_through(linear.bias, _ONE))
-    return _combined(terms) if terms else np.zeros(linear.size, dtype=np.int64)
-
-
-def label_outputs(activation: Activation, labels: Labels, first: Labels, last: Labels) -> Labels:
-    """Labels of an activation's outputs, given those of its pre-activations and the pieces that each can be on.
-
-    Of a group, ``first`` is the candidate that wins, unless ``last`` differs from it.
-    """
+def _of_outputs(activation: Activation, labels: Indices, first: Indices, last: Indices) -> Indices:
     settled = first == last
     if isinstance(activation, MaxGroups):
         found = int(labels.max(initial=0)) + 1 + _groups_labelled(activation, labels)
@@ -65,26 +82,26 @@ def label_outputs(activation: Activation, labels: Labels, first: Labels, last: L
     return np.where(is_zero, 0, found)
 
 
-def _groups_labelled(groups: MaxGroups, labels: Labels) -> Labels:
+def _groups_labelled(groups: MaxGroups, labels: Indices) -> Indices:
     sizes = np.diff(groups.starts)
     if len(set(sizes.tolist())) > 1:
         return 1 + np.arange(groups.choices)
     return _numbered(labels.reshape(groups.choices, -1))
 
 
-def _numbered(rows: NDArray[np.int64]) -> Labels:
+def _numbered(rows: NDArray[np.int64]) -> Indices:
     """The same label for equal rows; 0 for rows of zeros."""
     labels = 1 + np.unique(rows, axis=0, return_inverse=True)[1].ravel()
     return np.where(rows.any(axis=1), labels, 0)
 
 
-def _combined(terms: Sequence[Labels]) -> Labels:
-    """Labels of a sum; one that has a single term keeps its labels."""
+def _combined(terms: Sequence[Indices]) -> Indices:
+    """Indices of a sum; one that has a single term keeps its labels."""
     return terms[0] if len(terms) == 1 else _numbered(np.stack(terms, axis=1))
 
 
-def _through(part: LinearMap, labels: Labels) -> Labels:
-    """Labels behind a linear map."""
+def _through(part: LinearMap, labels: Indices) -> Indices:
+    """Indices behind a linear map."""
     match part:
         case Chain():
             for step in part.maps:
@@ -105,13 +122,13 @@ def _through(part: LinearMap, labels: Labels) -> Labels:
     return 1 + np.arange(part.size_out)
 
 
-def _times(factors: Floats, labels: Labels) -> Labels:
+def _times(factors: Floats, labels: Indices) -> Indices:
     kinds = np.unique(factors, return_inverse=True)[1].ravel()
     found = _numbered(np.stack([labels, kinds], axis=1)) + 1
     return np.where((labels == 0) | (factors == 0.0), 0, found)
 
 
-def _convolved(part: Convolution, labels: Labels) -> Labels:
+def _convolved(part: Convolution, labels: Indices) -> Indices:
     """One label a channel and a kind of window."""
     groups, out_channels, in_channels, *window = part.kernel.shape
     axes = len(window)
@@ -124,18 +141,15 @@ def _convolved(part: Convolution, labels: Labels) -> Labels:
     ]
     image = labels.reshape(groups, in_channels, *part.sizes_in)
     padded = np.pad(image, [(0, 0), (0, 0), *zip(part.before, after, strict=True)])
-    windows = np.stack(
-        [
-            padded[(..., *(
-                slice(t * d, t * d + (out - 1) * stride + 1, stride)
-                for t, d, out, stride in zip(tap, part.dilations, part.sizes_out, part.strides, strict=True)
-            ))]
-            for tap in product(*map(range, window))
-        ],
-        axis=-1,
-    )  # fmt: skip
+    windows = np.stack([padded[(..., *_strided(part, tap))] for tap in product(*map(range, window))], axis=-1)
     ordered = np.moveaxis(windows, 1, axes + 1).reshape(groups, prod(part.sizes_out), -1)
     kinds = np.stack([_numbered(rows) for rows in ordered])
     channel = np.arange(groups * out_channels).reshape(groups, out_channels, 1)
     found = 1 + channel * (int(kinds.max(initial=0)) + 1) + kinds[:, None, :]
     return np.where(kinds[:, None, :] == 0, 0, found).ravel()
+
+
+def _strided(part: Convolution, tap: tuple[int, ...]) -> tuple[slice, ...]:
+    """Where a kernel's tap reads a padded image, for all positions."""
+    steps = zip(tap, part.dilations, part.sizes_out, part.strides, strict=True)
+    return tuple(slice(t * d, t * d + (out - 1) * stride + 1, stride) for t, d, out, stride in steps)

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.errors import AffineLensError
-from affinelens.network.linear_map import Floats, Indices, LinearMap
+from affinelens.network.linear_map import Floats, Indices, LinearMap, shortened
 
 Sizes = tuple[int, ...]
 Slices = tuple[slice, ...]
 
-# How many numbers are gathered at a time: enough to keep matrix products busy, little enough to stay near the core.
-_FLOATS_AT_A_TIME = 2**19
+# How many numbers are gathered at a time, so that matrix products have many columns.
+_FLOATS_AT_A_TIME = 2**23
 _INTEGERS_AT_A_TIME = 2**20
 
 
@@ -86,29 +86,27 @@ class Convolution(LinearMap):
         return self._convolved(self._absolute, columns)
 
     def _convolved(self, kernel: Floats, columns: Floats) -> Floats:
-        """A matrix product for every entry of the window, over all positions it reaches and a block of columns."""
+        """One matrix product for a block of columns, on what the window sees at every position."""
+        matrix = np.stack([kernel[_at(*tap)] for tap, _, _ in self._taps], axis=-1)
+        matrix = (matrix.swapaxes(1, 2) if self.adjoint else matrix).swapaxes(2, 3)
+        matrix = np.ascontiguousarray(matrix).reshape(self.groups, self._target[0], -1)
         width = columns.shape[1]
-        weights = [kernel[_at(*tap)] for tap, _, _ in self._taps]
-        matrices = [np.ascontiguousarray(w.swapaxes(1, 2) if self.adjoint else w) for w in weights]
-        step = max(1, _FLOATS_AT_A_TIME // max(self.size_in, self.size_out))
-        if step >= width:
-            return self._convolved_block(matrices, np.ascontiguousarray(columns))
-        result = np.empty((self.size_out, width))
+        seen = len(self._taps) * self._source[0] * prod(self._target[1])
+        step = max(1, _FLOATS_AT_A_TIME // max(seen, 1))
+        result = np.empty((self.size_out, width), dtype=columns.dtype)
         for first in range(0, width, step):
             block = slice(first, first + step)
-            result[:, block] = self._convolved_block(matrices, np.ascontiguousarray(columns[:, block]))
+            result[:, block] = self._convolved_block(matrix, columns[:, block])
         return result
 
-    def _convolved_block(self, matrices: Sequence[Floats], columns: Floats) -> Floats:
-        (channels_in, sizes_in), (channels_out, sizes_out) = self._source, self._target
+    def _convolved_block(self, matrix: Floats, columns: Floats) -> Floats:
+        (channels_in, sizes_in), (_, sizes_out) = self._source, self._target
         width = columns.shape[1]
         taken = columns.reshape(self.groups, channels_in, *sizes_in, width)
-        result = np.zeros((self.groups, channels_out, *sizes_out, width))
-        for matrix, (_, source, target) in zip(matrices, self._taps, strict=True):
-            goal = result[_at(*target, slice(None))]
-            picked = taken[_at(*source, slice(None))].reshape(self.groups, channels_in, -1)
-            goal += (matrix @ picked).reshape(goal.shape)
-        return result.reshape(-1, width)
+        seen = np.zeros((self.groups, len(self._taps), channels_in, *sizes_out, width), dtype=columns.dtype)
+        for place, (_, source, target) in enumerate(self._taps):
+            seen[:, place][_at(*target, slice(None))] = taken[_at(*source, slice(None))]
+        return (matrix @ seen.reshape(self.groups, matrix.shape[2], -1)).reshape(-1, width)
 
     @cached_property
     def _taps(self) -> list[tuple[Sizes, Slices, Slices]]:
@@ -170,6 +168,11 @@ class Convolution(LinearMap):
                 product = kernel * fmpz_mat(*gathered.shape, gathered.ravel().tolist())
                 result[group, :, first : first + step] = _table(product, (-1, here.shape[1], width))
         return ExactMatrix(fmpz_mat(self.size_out, width, result.ravel().tolist()), columns.denominator * denominator)
+
+    @cached_property
+    def halves(self) -> tuple[LinearMap, LinearMap]:
+        short = shortened(self.kernel)
+        return replace(self, kernel=short), replace(self, kernel=self.kernel - short)
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "convolution kernel", self.kernel

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -26,6 +26,19 @@ Indices = NDArray[np.int64]
 
 # How many products of a sparse map are formed at a time.
 _PRODUCTS_AT_A_TIME = 2**20
+
+
+# Coefficients of this many bits, times numbers of as many, can be summed up 2**9 times in float64 without rounding.
+SHORT_BITS = 22
+
+
+def shortened(values: Floats, axis: int | None = None) -> Floats:
+    """The values (or those along an axis) rounded to multiples of their largest one's 22nd bit."""
+    largest = np.abs(values).max(axis=axis, keepdims=True, initial=0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = np.ldexp(1.5, np.frexp(largest)[1] + 52 - SHORT_BITS)
+        short = (values + shift) - shift
+    return np.where(np.isfinite(short), short, 0.0)
 
 
 class LinearMap(ABC):
@@ -58,6 +71,11 @@ class LinearMap(ABC):
     @abstractmethod
     def transposed(self) -> LinearMap:
         """The adjoint map, with the same coefficients: ``<A x, y> = <x, A^T y>``."""
+
+    @property
+    def halves(self) -> tuple[LinearMap, LinearMap] | None:
+        """The map as the sum of one with short coefficients and a small rest, where it takes inner products."""
+        return None
 
     def propagate(self, form: Enclosure) -> Enclosure:
         """The map's value on an enclosure, the map's own rounding added to its error."""
@@ -98,6 +116,11 @@ class Dense(LinearMap):
     def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
         return self._exact @ columns
 
+    @cached_property
+    def halves(self) -> tuple[LinearMap, LinearMap]:
+        short = shortened(self.weight)
+        return replace(self, weight=short), replace(self, weight=self.weight - short)
+
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "dense", self.weight
 
@@ -123,7 +146,7 @@ class Sparse(LinearMap):
 
     def _product(self, values: Floats, columns: Floats) -> Floats:
         """Sums of products, over as many rows at a time as keep the products few."""
-        result = np.zeros((self.size_out, columns.shape[1]))
+        result = np.zeros((self.size_out, columns.shape[1]), dtype=columns.dtype)
         limit = _PRODUCTS_AT_A_TIME // max(columns.shape[1], 1)
         first = 0
         while first < self.size_out:
@@ -158,6 +181,11 @@ class Sparse(LinearMap):
             for j in range(width):
                 result.append(sum((values[k] * entries[sources[k] * width + j] for k in range(first, last)), fmpz(0)))
         return ExactMatrix(fmpz_mat(self.size_out, width, result), columns.denominator * self._exact_values.denominator)
+
+    @cached_property
+    def halves(self) -> tuple[LinearMap, LinearMap]:
+        short = shortened(self.values)
+        return replace(self, values=short), replace(self, values=self.values - short)
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "sparse starts", self.starts

@@ -11,18 +11,16 @@ gamma |A^T| |c|``, each map adds at most ``gamma |c| . (|A| |v|)``, where |v| is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma, upward
-from affinelens.network import MaxGroups, Network, PiecewiseLinear
+from affinelens.network import MaxGroups, PiecewiseLinear
 from affinelens.network.canonical import AffineSum
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import Chain, LinearMap, Sum
-from affinelens.restrict.bounds import StageBounds
 from affinelens.restrict.kept import Kept, KeptStage
 
 Floats = NDArray[np.float64]

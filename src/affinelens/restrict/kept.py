@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
-from affinelens.restrict.bounds import OPEN, Signs, StageBounds, may_win, open_pieces
+from affinelens.restrict.bounds import OPEN, Signs, StageBounds, may_win, possible_pieces
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -42,7 +42,7 @@ def keep_switching(stage: int, activation: Activation, signs: Signs) -> KeptStag
     if isinstance(activation, MaxGroups):
         return _keep_groups(stage, activation, signs)
     assert isinstance(activation, PiecewiseLinear)
-    first, last = open_pieces(activation, signs)
+    first, last = possible_pieces(activation, signs)
     units = np.flatnonzero(first < last)
     count = int((last - first)[units].max(initial=0))
     place = first[units, None] + np.arange(count + 1)
@@ -51,7 +51,9 @@ def keep_switching(stage: int, activation: Activation, signs: Signs) -> KeptStag
     row = units[:, None]
     padded = np.concatenate([activation.breakpoints, np.full((activation.size_in, 1), np.inf)], axis=1)
     kept = PiecewiseLinear(
-        np.where(inside, padded[row, place[:, :-1]], np.inf), activation.slopes[row, place], activation.offsets[row, place]
+        np.where(inside, padded[row, place[:, :-1]], np.inf),
+        activation.slopes[row, place],
+        activation.offsets[row, place],
     )
     return KeptStage(stage, kept, units, units, np.flatnonzero(signs == OPEN), place, first)
 
@@ -103,7 +105,7 @@ class Kept:
         return [stage for stage in self.all_stages if len(stage.choices)]
 
     @cached_property
-    def pattern(self) -> Pattern:
+    def pattern(self) -> NDArray[np.unsignedinteger[Any]]:
         """The network's pattern where every switching choice is on its first piece."""
         parts = [np.zeros(0, dtype=np.int64), *(stage.pattern for stage in self.all_stages)]
         return np.concatenate(parts).astype(self.network.pattern_type)
@@ -120,7 +122,7 @@ class Kept:
         offsets = self.network.break_offsets
         return _joined([offsets[stage.stage] + stage.breaks for stage in self.stages])
 
-    def pieces(self, patterns: Pattern) -> Pattern:
+    def pieces(self, patterns: Pattern) -> NDArray[np.unsignedinteger[Any]]:
         """The network's pieces of the switching choices, from patterns of the kept activations."""
         result = np.empty(patterns.shape, dtype=self.network.pattern_type)
         start = 0

@@ -64,9 +64,7 @@ class PathRows(ExactRows):
             linear, activation = self._network.stages[stage - 1].linear, self._network.stages[stage - 1].activation
             form = linear.propagate_exact(before, self._one)
             network = self._network
-            pattern = _pattern(
-                activation, rows, network.break_offsets[stage - 1], network.choice_offsets[stage - 1]
-            )
+            pattern = _pattern(activation, rows, network.break_offsets[stage - 1], network.choice_offsets[stage - 1])
             found = [*before, activation.select_exact(form, pattern)]
             _remember(self._sources, key, found)
         return found

@@ -322,8 +322,6 @@ def _lowest_exponent(values: Floats) -> int:
     return int((exponents.astype(np.int64) - 53 + trailing).min())
 
 
-
-
 def _is_relu(activation: Activation) -> bool:
     return (
         isinstance(activation, PiecewiseLinear)

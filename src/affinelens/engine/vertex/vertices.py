@@ -337,7 +337,11 @@ def look_again(
         bit = ONE << np.uint64(unit)
         rest &= rest - ONE
         place = first_place + 64 * w + unit
-        if stage >= 0 and program.stage[stage, GROUPED] and _is_tied(program, bits, rows, slots, stage, place, v, words):
+        if (
+            stage >= 0
+            and program.stage[stage, GROUPED]
+            and _is_tied(program, bits, rows, slots, stage, place, v, words)
+        ):
             continue
         sign = _weigh(control, arena, rows, slots, place, v, words, program.lanes, program.dim)
         if sign == 1:

@@ -1,0 +1,176 @@
+"""Affine enclosures: functions of a box's coordinates and of noise symbols, with a proven error.
+
+A form's rows are ``main [t; 1] + symbols e``, where the coordinates t and the symbols e range over [-1, 1]; the true
+values differ from that by at most ``error`` a row. Errors grow with every linear map by its absolute values, so that
+after twenty layers the first roundings weigh most. The main part is therefore kept in extended precision where the
+platform has it: it is a few columns only, and the symbols, which are many, are small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma, upward
+from affinelens.network.canonical import AffineSum
+from affinelens.network.linear_map import SHORT_BITS, Chain, LinearMap, Sum, shortened
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+# Extended precision, or float64 again on platforms without it.
+Extended = NDArray[np.longdouble]
+_MAIN_ROUNDOFF = float(np.finfo(np.longdouble).eps) / 2
+# So many products of short parts can be summed without rounding.
+_MOST_TERMS = 1 << (53 - 2 * SHORT_BITS)
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """Rows ``main [t; 1] + symbols e`` and how far each may be off."""
+
+    main: Extended
+    symbols: Floats
+    error: Floats
+
+    @classmethod
+    def of_chart(cls, chart: ExactMatrix) -> Form:
+        """A chart's rows as functions of coordinates in [-1, 1]."""
+        nearest = ExactMatrix.from_floats(chart.to_floats())
+        rest = (chart - nearest).to_floats().astype(np.longdouble)
+        rows = nearest.to_floats().astype(np.longdouble) + rest
+        error = np.where(rest.any(axis=1), upward(2 * (_MAIN_ROUNDOFF + UNIT_ROUNDOFF**2) * _size(rows)), 0.0)
+        return cls(rows, np.zeros((len(rows), 0)), error)
+
+    def __len__(self) -> int:
+        return len(self.main)
+
+    def __getitem__(self, rows: Indices) -> Form:
+        return Form(self.main[rows], self.symbols[rows], self.error[rows])
+
+    @property
+    def roundable(self) -> Floats:
+        """What a relative error of one rounding a term comes to, row by row."""
+        return upward(_MAIN_ROUNDOFF * _size(self.main) + UNIT_ROUNDOFF * np.abs(self.symbols).sum(axis=1))
+
+    @property
+    def range(self) -> tuple[Floats, Floats]:
+        """Lower and upper bounds of the rows."""
+        constant = self.main[:, -1].astype(np.float64)
+        radius = _size(self.main[:, :-1]) + np.abs(self.symbols).sum(axis=1) + self.error
+        radius = upward(upward(radius) + 4 * UNIT_ROUNDOFF * (np.abs(constant) + radius))
+        return constant - radius, constant + radius
+
+    def through(self, linear: LinearMap) -> Form:
+        """The form behind a linear map."""
+        if isinstance(linear, Chain):
+            form = self
+            for step in linear.maps:
+                form = form.through(step)
+            return form
+        if isinstance(linear, Sum):
+            return added([self.through(term) for term in linear.maps])
+        main, rounding = _applied(linear, self.main)
+        grown = self.error + gamma(linear.roundings) * np.abs(self.symbols).sum(axis=1) if linear.roundings else self.error
+        error = upward(linear.apply_absolute(upward(grown)[:, None])[:, 0] + rounding)
+        return _checked(main, linear.apply(self.symbols), error)
+
+    def scaled(self, slopes: Floats, offsets: Floats) -> Form:
+        """``slopes * row + offsets``, row by row."""
+        weight = np.abs(slopes)
+        exact = np.isin(slopes, (-1.0, 0.0, 1.0)) & (offsets == 0.0)
+        rounding = 4 * (weight * self.roundable + _MAIN_ROUNDOFF * np.abs(offsets))
+        main = self.main * slopes[:, None]
+        main[:, -1] += offsets
+        error = upward(weight * self.error + np.where(exact, 0.0, rounding))
+        return _checked(main, self.symbols * slopes[:, None], error)
+
+    def differences(self, plus: Indices, minus: Indices) -> Form:
+        """Rows ``row[plus] - row[minus]``."""
+        error = self.error[plus] + self.error[minus] + 2 * (self.roundable[plus] + self.roundable[minus])
+        return _checked(self.main[plus] - self.main[minus], self.symbols[plus] - self.symbols[minus], upward(error))
+
+    def with_symbols(self, radius: Floats) -> Form:
+        """Add ``radius`` times a symbol of its own to each row whose radius is not zero."""
+        new = np.flatnonzero(radius)
+        table = np.zeros((len(self), len(new)))
+        table[new, np.arange(len(new))] = radius[new]
+        return Form(self.main, np.concatenate([self.symbols, table], axis=1), self.error)
+
+    def widened(self, count: int) -> Form:
+        """The same functions, of more symbols."""
+        missing = count - self.symbols.shape[1]
+        if not missing:
+            return self
+        return Form(self.main, np.pad(self.symbols, ((0, 0), (0, missing))), self.error)
+
+    def without_oldest(self, count: int) -> Form:
+        """Merge the oldest symbols into the rows' errors."""
+        error = upward(self.error + np.abs(self.symbols[:, :count]).sum(axis=1))
+        return Form(self.main, self.symbols[:, count:], error)
+
+
+def added(forms: Sequence[Form]) -> Form:
+    """The sum of forms, row by row."""
+    total = forms[0]
+    for form in forms[1:]:
+        error = total.error + form.error + 2 * (total.roundable + form.roundable)
+        total = _checked(total.main + form.main, total.symbols + form.symbols, upward(error))
+    return total
+
+
+def sum_form(linear: AffineSum, sources: Sequence[Form | None]) -> Form:
+    """The form of an affine sum, given those of its sources."""
+    present = [(source, part) for k, part in linear.sources if (source := sources[k]) is not None]
+    count = max((source.symbols.shape[1] for source, _ in present), default=0)
+    width = next(source.main.shape[1] for source in sources if source is not None)
+    terms = [source.widened(count).through(part) for source, part in present]
+    if linear.bias is not None or not terms:
+        one = np.zeros((1, width), dtype=np.longdouble)
+        one[0, -1] = 1.0
+        constant = Form(one, np.zeros((1, count)), np.zeros(1))
+        if linear.bias is not None:
+            terms.append(constant.through(linear.bias))
+        else:
+            terms.append(constant[np.zeros(linear.size, dtype=np.int64)].scaled(*np.zeros((2, linear.size))))
+    return added(terms)
+
+
+def _applied(linear: LinearMap, main: Extended) -> tuple[Extended, Floats]:
+    """A map's value on columns in extended precision, and a bound on the error of each row's sum.
+
+    Numbers and coefficients are cut into a short part and a rest. Products of short parts are summed in float64 without
+    rounding; what rounds is smaller by 22 bits, or by 44.
+    """
+    size = _size(main)[:, None]
+    if linear.halves is None or linear.roundings > _MOST_TERMS:
+        rounding = gamma(linear.roundings) * _MAIN_ROUNDOFF / UNIT_ROUNDOFF if linear.roundings else 0.0
+        return linear.apply(main), upward(rounding * linear.apply_absolute(size)[:, 0])
+    short, rest = linear.halves
+    high = main.astype(np.float64)
+    first = shortened(high, axis=0)
+    second = shortened(high - first, axis=0)
+    left = (high - first) - second
+    exact = short.apply(np.hstack([first, second]))
+    others = rest.apply(first + second), linear.apply(left + (main - high).astype(np.float64))
+    width = main.shape[1]
+    total = exact[:, :width].astype(np.longdouble) + exact[:, width:] + others[0] + others[1]
+    tiny = 2.0 ** (2 - 2 * SHORT_BITS) * float(np.abs(high).max(initial=0.0))
+    unrounded = rest.apply_absolute(size) + linear.apply_absolute(np.full((linear.size_in, 1), tiny * width))
+    rounding = gamma(linear.roundings) * unrounded + 4 * _MAIN_ROUNDOFF * linear.apply_absolute(size)
+    return total, upward(rounding[:, 0])
+
+
+def _size(rows: NDArray[Any]) -> Floats:
+    """Sums of absolute values, up to rounding."""
+    total: Floats = np.abs(rows).sum(axis=1).astype(np.float64)
+    return total
+
+
+def _checked(main: Extended, symbols: Floats, error: Floats) -> Form:
+    """A form; of a row that overflowed nothing is known."""
+    known = np.isfinite(main).all(axis=1) & np.isfinite(symbols).all(axis=1)
+    return Form(main, symbols, error if known.all() else np.where(known, error, np.inf))
