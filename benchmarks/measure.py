@@ -44,8 +44,8 @@ def _best(model: Any, domain: al.Domain, name: str, workers: int, *, keep: bool)
     for _ in range(_MOST_RUNS):
         started = time.perf_counter()
         walk = Walk(
-            network, domain.frame, Limits(workers=workers), name=name, facets=False, vertices=False, keep=keep,
-            progress=None, sink=None,
+            network, domain.frame, Limits(workers=workers), name=name, kept=None, facets=False, vertices=False,
+            keep=keep, progress=None, sink=None,
         )  # fmt: skip
         ready = time.perf_counter()
         outcome = walk.run()

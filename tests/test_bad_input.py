@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import pickle
 import re
@@ -151,6 +152,84 @@ def test_unsupported_operator_is_named_with_its_node(operator: str, tmp_path: Pa
     sentence = refused_everywhere(write_onnx(tmp_path / "net.onnx", operator, np.eye(2)))
     assert "'second'" in sentence
     assert operator in sentence
+
+
+def several_outputs(made: Any) -> None:
+    made.graph.output.append(made.graph.output[0])
+    made.graph.output[1].name = "z"
+
+
+def several_inputs(made: Any) -> None:
+    made.graph.input.append(made.graph.input[0])
+    made.graph.input[1].name = "w"
+    del made.graph.initializer[:]
+
+
+def open_axis(made: Any) -> None:
+    made.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "features"
+
+
+def new_operators(made: Any) -> None:
+    made.opset_import[0].version = 1000
+
+
+def old_operators(made: Any) -> None:
+    made.opset_import[0].version = 3
+
+
+def control_flow(made: Any) -> None:
+    made.graph.node[1].op_type = "Loop"
+
+
+def custom_operator(made: Any) -> None:
+    made.graph.node[1].domain = "vendor"
+
+
+def quantised(made: Any) -> None:
+    made.graph.node[1].op_type = "DynamicQuantizeLinear"
+
+
+def huge_size(made: Any) -> None:
+    made.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 2**40
+
+
+def external_data(made: Any) -> None:
+    made.graph.initializer[0].ClearField("raw_data")
+    made.graph.initializer[0].data_location = 1
+    made.graph.initializer[0].external_data.add(key="location", value="../weights.bin")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (several_outputs, "until='y'"),
+        (several_inputs, "fixed={'w': values}"),
+        (open_axis, "input_shape="),
+        (new_operators, "operator set 1000"),
+        (old_operators, "operator set 3"),
+        (control_flow, "control flow"),
+        (custom_operator, "custom domain 'vendor'"),
+        (quantised, "quantised"),
+        (huge_size, f"{2**40} numbers"),
+        (external_data, "outside the model's folder"),
+    ],
+)
+def test_onnx_files_that_cannot_be_taken(change: Callable[[Any], None], words: str, tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    path = write_onnx(tmp_path / "net.onnx", "Relu", np.eye(2))
+    made = onnx.ModelProto.FromString(path.read_bytes())
+    change(made)
+    path.write_bytes(made.SerializeToString())
+    assert words in refused_everywhere(path)
+
+
+@pytest.mark.parametrize("content", GARBAGE)
+def test_packed_garbage(content: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    for number, packed in enumerate([GARBAGE[content], gzip.compress(GARBAGE[content])]):
+        path = tmp_path / f"garbage{number}.onnx.gz"
+        path.write_bytes(packed)
+        assert "not a readable ONNX file" in python_refusal(lambda path=path: al.network(path))
 
 
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])

@@ -93,9 +93,8 @@ class Inspection:
     def _headline(self) -> str:
         network = self._network
         stages = f"{len(network.stages)} stage{'' if len(network.stages) == 1 else 's'}"
-        return (
-            f"input {_shape(network.input_shape)} ({network.input_size:,} numbers), {network.units:,} units in {stages}"
-        )
+        size = f" ({network.input_size:,} numbers)" if len(network.input_shape) > 1 else ""
+        return f"input {_shape(network.input_shape)}{size}, {network.units:,} units in {stages}"
 
     def _table(self, width: int) -> Any:
         from rich.table import Table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -213,6 +214,13 @@ def test_combining_maps_drops_identities_and_nesting() -> None:
     assert chain(chain(first, second), first).apply_exact(columns).to_fractions() == times(
         matrix_of(first), times(matrix_of(second), times(matrix_of(first), columns.to_fractions()))
     )
+    one, other = select(rng), select(rng)
+    both = chain(chain(first, one), other)
+    assert both.apply_exact(columns).to_fractions() == times(
+        matrix_of(other), times(matrix_of(one), times(matrix_of(first), columns.to_fractions()))
+    )
+    assert isinstance(both, Chain)
+    assert len(both.maps) == 2
     assert add([first]) is first
     assert add([first, second]).apply_exact(columns).to_fractions() == times(
         [[a + b for a, b in zip(p, q, strict=True)] for p, q in zip(matrix_of(first), matrix_of(second), strict=True)],
@@ -233,6 +241,17 @@ def test_the_transposed_map_is_the_adjoint(make: Maker, seed: int) -> None:
     assert left == right
     assert matrix_of(part.transposed()) == [list(row) for row in zip(*matrix_of(part), strict=True)]
     assert matrix_of(part.transposed().transposed()) == matrix_of(part)
+
+
+@every_kind
+def test_maps_travel_between_processes_after_they_have_been_used(make: Maker) -> None:
+    rng = np.random.default_rng(0)
+    part, columns = make(rng), numbers(rng, SIZE, 2)
+    exact = ExactMatrix.from_floats(columns)
+    values, fractions = part.apply(columns), part.apply_exact(exact).to_fractions()
+    back = pickle.loads(pickle.dumps(part))
+    assert np.array_equal(back.apply(columns), values)
+    assert back.apply_exact(exact).to_fractions() == fractions
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper  # noqa: E402
 
 from affinelens.errors import AffineLensError  # noqa: E402
-from affinelens.network import network  # noqa: E402
+from affinelens.network import graph, network  # noqa: E402
 from onnx_models import assert_same_function, model, node, save  # noqa: E402
 
 RNG = np.random.default_rng(0)
@@ -417,6 +418,7 @@ HUGE = [
     [node("AveragePool", "image", "c", kernel_shape=[2**31, 2**31], pads=[2**31] * 4), node("Add", "x c", "y")],
     [node("ConvTranspose", "image w", "c", output_padding=[2**40, 0]), node("Add", "x c", "y")],
     [node("Conv", "image w", "c", pads=[2**20] * 4), node("Add", "x c", "y")],
+    [node("Tile", "x row", "h"), node("ReduceMax", "h", "y")],
     [node("Gather", "x lots", "h", axis=1), node("Gather", "h lots", "y", axis=1)],
 ]
 
@@ -426,10 +428,29 @@ def test_sizes_are_checked_before_anything_is_built(nodes: Any, tmp_path: Path) 
     constants = {
         "huge": whole(2**40, 2**40), "pads": whole(2**40, 2**40, 0, 0), "zero": np.array(0), "many": np.array(2**50),
         "one": np.array(1), "image": np.ones((1, 1, 2, 2)), "w": np.ones((1, 1, 1, 1)),
-        "lots": np.zeros((100, 1000), dtype=np.int64), "tall": whole(2**40, 3),
+        "lots": np.zeros((100, 1000), dtype=np.int64), "tall": whole(2**40, 3), "row": whole(1, 10**4),
     }  # fmt: skip
     message = refusal(model(nodes, constants, [1, 3], opset=13), tmp_path)
     assert "numbers, more than" in message
+
+
+def test_layouts_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many tensors, each of an accepted size."""
+    monkeypatch.setattr(graph, "_LARGEST_TOTAL", 10**5)
+    grow = [node("Tile", "x r", "h0"), *(node("Transpose", f"h{k}", f"h{k + 1}", perm=[1, 0]) for k in range(200))]
+    proto = model([*grow, node("Relu", "h200", "y")], {"r": whole(10, 33)}, [1, 3])
+    assert "layout alone" in refusal(proto, tmp_path)
+
+
+def test_sums_of_sums_are_bounded(tmp_path: Path) -> None:
+    """Each node doubles the work of the one before."""
+    names = ["x", *(f"h{k}" for k in range(1, 60)), "y"]
+    doubled = [node("Add", f"{a} {a}", b) for a, b in pairwise(names)]
+    assert "linear maps" in refusal(model(doubled, {}, [1, 3]), tmp_path)
+    mixed = []
+    for a, b in pairwise(names):
+        mixed += [node("MatMul", f"{a} w", f"m{b}"), node("Add", f"{a} m{b}", b)]
+    assert "linear maps" in refusal(model(mixed, {"w": np.eye(3)}, [1, 3]), tmp_path)
 
 
 def test_operator_sets_beyond_the_installed_package_are_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from affinelens.network import network  # noqa: E402
 from architectures import STEPS, Architecture  # noqa: E402
 from onnx_models import save  # noqa: E402
 
-SEEDS = range(30)
+SEEDS = range(20)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -48,7 +48,7 @@ def run(
     """
     chosen = choose(network, frame, engine, keep=keep)
     if chosen.name == linear_program.NAME:
-        outcome = linear_program.run(network, frame, limits, keep=keep, progress=progress)
+        outcome = linear_program.run(network, frame, limits, facets=facets, keep=keep, progress=progress)
         return outcome if sink is None else replace(outcome, chunks=(sink(outcome.table),))
     return vertex.run(
         network, frame, limits, name=chosen.name, kept=chosen.kept, facets=facets, vertices=vertices, keep=keep,

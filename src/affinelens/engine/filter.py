@@ -55,6 +55,15 @@ def cutting_breaks(parent: Parent, signs: Signs, ties: Bools) -> Bools:
     return ties | _Filter(parent, signs, ties).cuts()
 
 
+def positive_on_box(rows: LocalRows, low: Floats, high: Floats) -> Bools:
+    """Which general rows an interval evaluation proves positive all over a box."""
+    least = np.where(rows.normals > 0, rows.normals * low, rows.normals * high).sum(axis=1)
+    extent = np.maximum(np.abs(low), np.abs(high))
+    rounding = 2 * gamma(len(low) + 4) * (np.abs(rows.normals) @ extent + np.abs(rows.offsets))
+    proved: Bools = rows.offsets + least > upward(rows.errors + rounding)
+    return proved
+
+
 class _Filter:
     """Open questions about the breaks of one parent, answered from cheap to dear."""
 
@@ -80,11 +89,7 @@ class _Filter:
 
     def _close_positive_on(self, low: Floats, high: Floats) -> None:
         """Close the questions of breaks that an interval evaluation proves positive all over a box."""
-        breaks = self._breaks
-        least = np.where(breaks.normals > 0, breaks.normals * low, breaks.normals * high).sum(axis=1)
-        extent = np.maximum(np.abs(low), np.abs(high))
-        rounding = 2 * gamma(len(low) + 4) * (np.abs(breaks.normals) @ extent + np.abs(breaks.offsets))
-        proved = self._open & (breaks.offsets + least > upward(breaks.errors + rounding))
+        proved = self._open & positive_on_box(self._breaks, low, high)
         self._parent.tally.by_rounding_bound += int(np.count_nonzero(proved))
         self._open &= ~proved
 

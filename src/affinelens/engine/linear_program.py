@@ -219,21 +219,24 @@ class _Walk:
 
     def _columns(self, cells: list[Cell]) -> Columns:
         network = self._problem.network
-        sizes = [len(cell.facets) for cell in cells]
-        empty = np.zeros(0, dtype=np.int64)
-        facets = Facets(
-            np.concatenate([empty, *(cell.facets for cell in cells)]),
-            np.concatenate([empty.astype(np.int8), *(cell.signs for cell in cells)]),
-            np.cumsum([0, *sizes], dtype=np.int64),
-        )
         return Columns(
             np.array([cell.pattern for cell in cells])
             .astype(network.pattern_type)
             .reshape(len(cells), network.choice_offsets[-1]),
             np.array([cell.point for cell in cells], dtype=np.float64).reshape(len(cells), self._problem.dim),
             {i: cell.exact_point for i, cell in enumerate(cells) if cell.exact_point is not None},
-            facets,
+            _facets(cells) if self._facets else None,
         )
+
+
+def _facets(cells: list[Cell]) -> Facets:
+    sizes = [len(cell.facets) for cell in cells]
+    empty = np.zeros(0, dtype=np.int64)
+    return Facets(
+        np.concatenate([empty, *(cell.facets for cell in cells)]),
+        np.concatenate([empty.astype(np.int8), *(cell.signs for cell in cells)]),
+        np.cumsum([0, *sizes], dtype=np.int64),
+    )
 
 
 def root_cell(problem: Problem, solver: Solver, tally: Tally) -> Cell:

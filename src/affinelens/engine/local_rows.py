@@ -101,6 +101,14 @@ class LocalRows:
         slope = self.slope * signs[self.axis]
         return LocalRows(normals, self.offsets * signs, self.errors, self.general, self.axis, self.coordinate, slope)
 
+    def general_only(self) -> LocalRows:
+        """The general rows, in order."""
+        none = self.axis[:0]
+        return LocalRows(
+            self.normals, self.offsets[self.general], self.errors[self.general], np.arange(len(self.general)),
+            none, none, self.slope[:0],
+        )  # fmt: skip
+
     def dense(self, chosen: Indices) -> Floats:
         """Normals of any rows, with all their zeros."""
         if not len(self.axis):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import stack_rows
 from affinelens.engine.local_rows import LocalRows
-from affinelens.engine.problem import Cell, Problem
-from affinelens.engine.proofs import Conditions, Ledger, Tally
+from affinelens.engine.problem import Cell, Pattern, Problem
+from affinelens.engine.proofs import Conditions, Ledger, Tally, outward_box
 from affinelens.engine.solver import Solver
 from affinelens.network.activation import Activation
 
@@ -29,7 +29,7 @@ class Parent:
         self.activation: Activation = problem.network.stages[cell.depth].activation
         first = problem.domain_count + problem.network.break_offsets[cell.depth]
         self.break_numbers: Indices = first + np.arange(len(self.activation.breaks))
-        self._solver = solver
+        self.solver = solver
         forms = problem.forms(cell.pattern, cell.depth)
         self.facets: LocalRows = problem.rows(forms, cell.facets, cell.point).signed(cell.signs)
         self.breaks: LocalRows = problem.rows(forms, self.break_numbers, cell.point)
@@ -47,6 +47,17 @@ class Parent:
     def is_last(self) -> bool:
         """Whether this stage is the network's last."""
         return self.cell.depth + 1 == len(self.problem.network.stages)
+
+    @cached_property
+    def outer_box(self) -> tuple[Floats, Floats]:
+        """A box of displacements from the centre that contains the domain."""
+        frame = self.problem.frame
+        return outward_box(frame.lower, frame.upper, self.cell.point)
+
+    def extended(self, pattern: Pattern) -> Pattern:
+        """The cell's pattern followed by this stage's."""
+        kind = self.problem.network.pattern_type
+        return np.concatenate([self.cell.pattern.astype(kind), pattern.astype(kind)])
 
     @cached_property
     def inside(self) -> Conditions:
@@ -81,6 +92,6 @@ class Parent:
         domain_facets = int(np.count_nonzero(self.cell.facets < self.problem.domain_count))
         rows = self.facets.joined(self.breaks[breaks])
         return Ledger(
-            self.problem, self._solver, self.tally, self.cell.point, self._scale, rows, exact,
+            self.problem, self.solver, self.tally, self.cell.point, self._scale, rows, exact,
             len(self.facets), domain_facets,
         )  # fmt: skip

@@ -90,6 +90,24 @@ class Problem:
     def trust_box(self) -> tuple[list[fmpq], list[fmpq]]:
         return _rationals(self.trust_low), _rationals(self.trust_high)
 
+    @cached_property
+    def inner_box(self) -> tuple[Floats, Floats]:
+        """Float64 bounds; a point strictly between them satisfies the domain's bounds on single coordinates strictly.
+
+        In low dimension, where those bounds are general rows like all others, it is merely the domain's box.
+        """
+        low, high = self.frame.lower.copy(), self.frame.upper.copy()
+        split = self._domain_split
+        for row in np.flatnonzero(split.axis_place >= 0).tolist():
+            k = int(split.coordinate[split.axis_place[row]])
+            numerator, slope = self.frame.rows.entry(row, self.dim), self.frame.rows.entry(row, k)
+            bound = -numerator / slope
+            if slope > 0:
+                low[k] = max(low[k], _rounded_up(bound))
+            else:
+                high[k] = min(high[k], -_rounded_up(-bound))
+        return low, high
+
     @property
     def box_mode(self) -> bool:
         """Whether bounds of single coordinates are kept apart from general rows, as pays in high dimension."""
@@ -181,6 +199,12 @@ class _DomainSplit:
     limits: Floats
     general_place: Indices
     form: Enclosure
+
+
+def _rounded_up(value: Fraction) -> float:
+    """The least float64 that is not below a rational."""
+    rounded = float(value)
+    return rounded if rounded >= value else float(np.nextafter(rounded, np.inf))
 
 
 def _rationals(values: Floats) -> list[fmpq]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible
 from affinelens.arithmetic.rational import fraction
+from affinelens.engine.interior_point import EMPTY, INSIDE, look_inside
 from affinelens.engine.local_rows import LocalRows
 from affinelens.engine.problem import Problem
 from affinelens.engine.solver import Ball, Solver
@@ -52,15 +53,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class Witness:
-    """A point strictly inside, in float64 or rational where float64 has none.
-
-    ``roomiest`` is a displacement far inside the general rows, if not strictly inside the box; only ever a place to
-    look from.
-    """
+    """A point strictly inside, in float64 or rational where float64 has none."""
 
     point: Floats
     exact: tuple[Fraction, ...] | None = None
-    roomiest: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +156,7 @@ class Ledger:
         self._exact_source = exact_rows
         self._exact: ExactMatrix | None = None
         self._refuted: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-        #: weights of the rows in the latest combination found to be negative, up to rounding
-        self.refutation: Floats = np.zeros(len(rows))
-        self._low, self._high = _outward_box(problem.frame.lower, problem.frame.upper, centre)
+        self._low, self._high = outward_box(problem.frame.lower, problem.frame.upper, centre)
         self._trust_low, self._trust_high = _inward_box(problem.trust_low, problem.trust_high, centre)
 
     @property
@@ -201,38 +195,48 @@ class Ledger:
         values, errors = self.rows.values(points)
         return values[:, conditions.rows] * conditions.signs, errors[:, conditions.rows]
 
-    def find(self, conditions: Conditions, *, central: bool = True) -> Witness | None:
-        """A point strictly on the stated side of every row, preferably the Chebyshev centre; None if there is none.
+    def find(self, conditions: Conditions) -> Witness | None:
+        """A point strictly on the stated side of every row; None if there is none.
 
-        With ``central`` off any point will do, which is faster in high dimension.
+        In low dimension it is the Chebyshev centre, if floating point can tell.
         """
-        ball = self._largest_ball(conditions, central)
-        if ball is not None and ball.radius > 0:
-            witness = self._strictly_inside(ball, conditions)
-            if witness is not None:
-                return witness
-        if ball is not None and self._refutes(ball.multipliers, conditions):
-            return None
+        for look in (self._look_inside, self._largest_ball) if self.problem.box_mode else (self._largest_ball,):
+            ball = look(conditions)
+            if ball is not None and ball.radius > 0:
+                witness = self._strictly_inside(ball, conditions)
+                if witness is not None:
+                    return witness
+            if ball is not None and self._refutes(ball.multipliers, conditions):
+                return None
         return self._find_exactly(conditions, ball)
 
     def least(self, cost: Floats, conditions: Conditions) -> Ball | None:
         """A place where ``cost @ w`` is least under the conditions, with multipliers; nothing of it is proved."""
-        if self.problem.box_mode:
-            parts = self._bounds_and_rows(conditions)
-            if parts is None:
-                return None
-            ball = self.solver.minimise(cost, parts.normals, parts.offsets, parts.low, parts.high, self.scale)
-            return None if ball is None else parts.complete(ball, cost)
         normals, offsets = self._signed(conditions)
         return self.solver.minimise(cost, normals, offsets, *self.box, self.scale)
 
-    def _largest_ball(self, conditions: Conditions, central: bool) -> Ball | None:
+    def _look_inside(self, conditions: Conditions) -> Ball | None:
+        """What a short look suggests: a ball, or multipliers and no radius; or None if it is too close to tell."""
+        parts = self._bounds_and_rows(conditions)
+        if parts is None or not len(parts.offsets):
+            return None
+        self.solver.begin()
+        count = len(parts.offsets)
+        verdict, point, multipliers = look_inside(
+            parts.normals, parts.offsets, np.arange(count), np.ones(count, dtype=np.int8), parts.low, parts.high
+        )
+        if verdict == INSIDE:
+            return Ball(point, 1.0, np.zeros(len(conditions.rows)))
+        if verdict == EMPTY:
+            return parts.complete(Ball(point, 0.0, multipliers), np.zeros(self.problem.dim))
+        return None
+
+    def _largest_ball(self, conditions: Conditions) -> Ball | None:
         if self.problem.box_mode:
             parts = self._bounds_and_rows(conditions)
             if parts is None:
                 return None
-            solve = self.solver.largest_ball_in_box if central else self.solver.some_ball_in_box
-            ball = solve(parts.normals, parts.offsets, parts.low, parts.high, self.scale)
+            ball = self.solver.largest_ball_in_box(parts.normals, parts.offsets, parts.low, parts.high, self.scale)
             return None if ball is None else parts.complete(ball, np.zeros(self.problem.dim))
         normals, offsets = self._signed(conditions)
         low, high = np.maximum(self._trust_low, -1e9 * self.scale), np.minimum(self._trust_high, 1e9 * self.scale)
@@ -276,12 +280,12 @@ class Ledger:
         values, errors = self.values(moved[None], conditions)
         if np.all(values > errors):
             self.tally.by_rounding_bound += 1
-            return Witness(point, roomiest=ball.roomiest)
+            return Witness(point)
         if np.any(values < -errors):
             return None
         if self._exactly_inside(ExactMatrix.from_floats(np.append(point, 1.0)), conditions):
             self.tally.by_exact_arithmetic += 1
-            return Witness(point, roomiest=ball.roomiest)
+            return Witness(point)
         return None
 
     def _exactly_inside(self, point: ExactMatrix, conditions: Conditions) -> bool:
@@ -298,12 +302,11 @@ class Ledger:
             return False
         self.tally.by_rounding_bound += 1
         self._remember(rows, signs)
-        self.refutation = -weights
         return True
 
     def _refutation_box(self, conditions: Conditions) -> tuple[Floats, Floats]:
         if self._leaves_domain(conditions):
-            return _outward_box(self.problem.trust_low, self.problem.trust_high, self.centre)
+            return outward_box(self.problem.trust_low, self.problem.trust_high, self.centre)
         return self._low, self._high
 
     def _leaves_domain(self, conditions: Conditions) -> bool:
@@ -413,7 +416,7 @@ def _moved_inside(point: list[fmpq], rows: list[list[fmpz]], low: list[fmpq], hi
     return [x + share * (m - x) for x, m in zip(point, middle, strict=True)]
 
 
-def _outward_box(low: Floats, high: Floats, centre: Floats) -> tuple[Floats, Floats]:
+def outward_box(low: Floats, high: Floats, centre: Floats) -> tuple[Floats, Floats]:
     """Displacements from the centre, rounded so that nothing of the box is lost."""
     return np.nextafter(low - centre, -np.inf), np.nextafter(high - centre, np.inf)
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.engine.cut_by_cut import cells_cut_by_cut
 from affinelens.engine.filter import cutting_breaks, signs_beside_centre
 from affinelens.engine.merge import Arrangement, merge_breaks, proportion
 from affinelens.engine.parent import Parent
@@ -35,19 +36,16 @@ def sub_cells(problem: Problem, solver: Solver, cell: Cell, tally: Tally, *, fac
     With ``facets`` off, cells of the last stage come without facets, which saves deciding them.
     """
     parent = Parent(problem, solver, tally, cell)
+    if problem.box_mode:
+        yield from cells_cut_by_cut(parent, facets=facets)
+        return
     signs, ties = signs_beside_centre(parent)
     cutting = np.flatnonzero(cutting_breaks(parent, signs, ties))
     start = parent.activation.pattern_from_signs(signs)
     if len(cutting):
         yield from _Walk(parent, merge_breaks(parent, cutting), start, facets or not parent.is_last).cells()
     else:
-        yield Cell(cell.depth + 1, _extended(parent, start), cell.facets, cell.signs, cell.point, cell.exact_point)
-
-
-def _extended(parent: Parent, pattern: Pattern) -> Pattern:
-    """The parent's pattern followed by this stage's."""
-    kind = parent.problem.network.pattern_type
-    return np.concatenate([parent.cell.pattern.astype(kind), pattern.astype(kind)])
+        yield Cell(cell.depth + 1, parent.extended(start), cell.facets, cell.signs, cell.point, cell.exact_point)
 
 
 class _Walk:
@@ -107,7 +105,7 @@ class _Walk:
         order = np.argsort(numbers[rows])
         witness = self._found[key]
         return Cell(
-            parent.cell.depth + 1, _extended(parent, pattern), numbers[rows][order], signs[order],
+            parent.cell.depth + 1, parent.extended(pattern), numbers[rows][order], signs[order],
             witness.point, witness.exact,
         )  # fmt: skip
 
@@ -189,18 +187,15 @@ class _Walk:
 
     def _facets(self, key: Key, conditions: Conditions) -> Bools:
         """Which of a cell's conditions are facets of it."""
-        asked = np.ones(len(conditions.rows), dtype=bool)
-        if not self._want_facets:
-            asked[: self._own_first] = False
-        witness = self._found[key]
-        facets, idle = self._rays.facets(witness, conditions, asked)
-        for position in np.flatnonzero(asked).tolist():
-            if facets[position] or idle[position]:
-                continue
-            facets[position] = self._is_facet(key, conditions, position)
+        facets = self._rays.facets(self._found[key], conditions)
+        asked = range(0 if self._want_facets else self._own_first, len(facets))
+        decided = int(np.count_nonzero(facets[asked.start :]))
+        self._parent.tally.by_rounding_bound += decided
+        for position in asked:
             if not facets[position]:
-                idle |= self._rays.idle(conditions)
-        return facets & asked
+                facets[position] = self._is_facet(key, conditions, position)
+        facets[: asked.start] = False
+        return facets
 
     def _is_facet(self, key: Key, conditions: Conditions, position: int) -> bool:
         """Whether there is a point beyond one condition where all the others still hold."""
@@ -212,7 +207,7 @@ class _Walk:
         if neighbour in self._found:
             self._parent.tally.by_reuse += 1
             return True
-        witness = self._ledger.find(flipped, central=neighbour is not None)
+        witness = self._ledger.find(flipped)
         if witness is not None and neighbour is not None:
             self._met[neighbour] = witness
         return witness is not None

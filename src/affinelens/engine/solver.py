@@ -20,7 +20,6 @@ _ROWWISE = int(highspy.MatrixFormat.kRowwise)
 _MINIMISE = int(highspy.ObjSense.kMinimize)
 _NEWTON_STEPS = 12
 _NEWTON_ACCURACY = 1e-6
-_SMALL_MARGIN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,11 @@ class Solver:
             self._highs.setOptionValue(name, value)
         self.solved = 0
 
+    def begin(self) -> None:
+        """Announce a program, whoever is going to solve it."""
+        self.checkpoint()
+        self.solved += 1
+
     def minimise(
         self, cost: Floats, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float
     ) -> Ball | None:
@@ -93,16 +97,6 @@ class Solver:
             return None
         point, multipliers = found
         return Ball(point[:-1] * scale, float(point[-1]) * scale, multipliers)
-
-    def some_ball_in_box(
-        self, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float
-    ) -> Ball | None:
-        """Like :meth:`largest_ball_in_box`, but any ball will do: mostly one program instead of several."""
-        margin = _SMALL_MARGIN * float((high - low).min())
-        ball = self.largest_ball(normals, offsets, low + margin, high - margin, scale)
-        if ball is not None and ball.radius > 0:
-            return Ball(ball.point, min(margin, ball.radius), ball.multipliers)
-        return self.largest_ball_in_box(normals, offsets, low, high, scale)
 
     def largest_ball_in_box(
         self, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float
@@ -138,7 +132,7 @@ class Solver:
     def _solve(
         self, cost: Floats, rows: Floats, lower: Floats, low: Floats, high: Floats
     ) -> tuple[Floats, Floats] | None:
-        self.checkpoint()
+        self.begin()
         count, variables = rows.shape
         starts, columns, no_upper, continuous = _template(count, variables)
         self._highs.passModel(
@@ -146,7 +140,6 @@ class Solver:
             cost, low, high, lower, no_upper, starts, columns, rows.ravel(), continuous,
         )  # fmt: skip
         self._highs.run()
-        self.solved += 1
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         solution = self._highs.getSolution()

@@ -1,8 +1,7 @@
 """A network's functions one at a time, carried back to the input in rational arithmetic.
 
-Where a pattern holds, a unit's pre-activation is an affine function of the coordinates. Carrying all units forward costs
-a matrix a stage; carrying one unit back through the transposed maps costs a vector a stage, and only what the unit
-depends on is touched.
+Where a pattern holds, a unit's pre-activation is an affine function of the coordinates. Carrying all units forward
+costs a matrix a stage; carrying one unit back through the transposed maps costs a vector a stage.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,7 +142,7 @@ def _convolved(part: Convolution, labels: Indices) -> Indices:
     ]
     image = labels.reshape(groups, in_channels, *part.sizes_in)
     padded = np.pad(image, [(0, 0), (0, 0), *zip(part.before, after, strict=True)])
-    windows = np.stack([padded[(..., *_strided(part, tap))] for tap in product(*map(range, window))], axis=-1)
+    windows = np.stack([padded[_strided(part, tap)] for tap in product(*map(range, window))], axis=-1)
     ordered = np.moveaxis(windows, 1, axes + 1).reshape(groups, prod(part.sizes_out), -1)
     kinds = np.stack([_numbered(rows) for rows in ordered])
     channel = np.arange(groups * out_channels).reshape(groups, out_channels, 1)
@@ -149,7 +150,7 @@ def _convolved(part: Convolution, labels: Indices) -> Indices:
     return np.where(kinds[:, None, :] == 0, 0, found).ravel()
 
 
-def _strided(part: Convolution, tap: tuple[int, ...]) -> tuple[slice, ...]:
+def _strided(part: Convolution, tap: tuple[int, ...]) -> Any:
     """Where a kernel's tap reads a padded image, for all positions."""
     steps = zip(tap, part.dilations, part.sizes_out, part.strides, strict=True)
-    return tuple(slice(t * d, t * d + (out - 1) * stride + 1, stride) for t, d, out, stride in steps)
+    return (..., *(slice(t * d, t * d + (out - 1) * stride + 1, stride) for t, d, out, stride in steps))

@@ -7,7 +7,7 @@ two are one class. Padding behind the image and a transposed convolution's outpu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -128,7 +128,7 @@ class Convolution(LinearMap):
         return slice(first, last), slice(start, start + max(0, last - first - 1) * stride + 1, stride)
 
     @cached_property
-    def _exact_kernels(self) -> tuple[list[fmpz_mat], fmpz]:
+    def _exact_kernels(self) -> list[ExactMatrix]:
         """For each group the matrix from (channel, window entry) to channel, over one denominator."""
         kernel = self.kernel.swapaxes(1, 2) if self.adjoint else self.kernel
         rows, width = kernel.shape[1], prod(kernel.shape[2:])
@@ -136,7 +136,7 @@ class Convolution(LinearMap):
         entries = exact.numerators.entries()
         size = rows * width
         parts = [fmpz_mat(rows, width, entries[g * size : (g + 1) * size]) for g in range(self.groups)]
-        return parts, exact.denominator
+        return [ExactMatrix(part, exact.denominator) for part in parts]
 
     @cached_property
     def _sources(self) -> Indices:
@@ -149,7 +149,6 @@ class Convolution(LinearMap):
         return table.reshape(prod(self.kernel.shape[3:]), -1)
 
     def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
-        kernels, denominator = self._exact_kernels
         width = columns.shape[1]
         channels, sizes = self._source
         entries = np.empty((self.size_in + 1) * width, dtype=object)
@@ -159,7 +158,8 @@ class Convolution(LinearMap):
         positions = self._sources.shape[1]
         step = max(1, _INTEGERS_AT_A_TIME // (channels * len(self._sources) * width))
         result = np.empty((self.groups, self._target[0], positions, width), dtype=object)
-        for group, kernel in enumerate(kernels):
+        for group, exact in enumerate(self._exact_kernels):
+            kernel = exact.numerators
             start = (group * channels + np.arange(channels)) * prod(sizes)
             for first in range(0, positions, step):
                 here = self._sources[:, first : first + step]
@@ -167,7 +167,8 @@ class Convolution(LinearMap):
                 gathered = rows[picked].reshape(kernel.ncols(), -1)
                 product = kernel * fmpz_mat(*gathered.shape, gathered.ravel().tolist())
                 result[group, :, first : first + step] = _table(product, (-1, here.shape[1], width))
-        return ExactMatrix(fmpz_mat(self.size_out, width, result.ravel().tolist()), columns.denominator * denominator)
+        denominator = columns.denominator * self._exact_kernels[0].denominator
+        return ExactMatrix(fmpz_mat(self.size_out, width, result.ravel().tolist()), denominator)
 
     @cached_property
     def halves(self) -> tuple[LinearMap, LinearMap]:

@@ -22,7 +22,7 @@ from affinelens.errors import AffineLensError
 from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
 from affinelens.network.canonical import AffineSum, Network, Stage
 from affinelens.network.convolution import Convolution
-from affinelens.network.linear_map import Dense, LinearMap, Scale, Select, Sparse, add, chain, identity
+from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum, add, chain, identity
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -34,6 +34,10 @@ Number = TypeVar("Number", bound=np.generic)
 _MOST_OPERATIONS = 16
 # A tensor of more numbers than this is a mistake or an attack, not a network.
 _LARGEST = 2**26
+# All index lists and factors of a network together.
+_LARGEST_TOTAL = 2**27
+# A tensor that is computed from the last stage by more linear maps than this takes forever to evaluate.
+_MOST_STEPS = 2**14
 # The reciprocal of any larger float64 is an integer denominator and a power of two that float64 holds.
 _SMALLEST_DIVISOR = 2.0**-960
 
@@ -88,6 +92,7 @@ class GraphBuilder:
         self._input_shape = input_shape
         self._stages: list[Stage] = []
         self._notes: list[str] = []
+        self._written = 0
         self._operation: Operation | None = None
 
     def begin(self, label: str) -> None:
@@ -114,6 +119,11 @@ class GraphBuilder:
 
     def linear(self, tensor: Tensor, linear: LinearMap, shape: Shape) -> Tensor:
         """A linear map of the tensor's flattened values."""
+        self._written += _written_out(linear)
+        if self._written > _LARGEST_TOTAL:
+            raise AffineLensError(
+                f"the network's layout alone takes {self._written} numbers, more than the {_LARGEST_TOTAL} accepted"
+            )
         sources = {k: chain(first, linear) for k, first in tensor.sources.items()}
         bias = None if tensor.bias is None else chain(tensor.bias, linear)
         return Tensor(shape, sources, bias, self._extended(tensor))
@@ -187,7 +197,13 @@ class GraphBuilder:
         for k, linear in right.sources.items():
             sources[k] = add([sources[k], linear]) if k in sources else linear
         biases = [bias for bias in (left.bias, right.bias) if bias is not None]
-        return Tensor(shape, sources, add(biases) if biases else None, self._extended(left, right))
+        bias = add(biases) if biases else None
+        if max(part.steps for part in (*sources.values(), *([bias] if bias else []))) > _MOST_STEPS:
+            raise AffineLensError(
+                f"sums without an activation between them repeat more than {_MOST_STEPS} linear maps; "
+                f"add the maps up in the model"
+            )
+        return Tensor(shape, sources, bias, self._extended(left, right))
 
     def add_constant(self, tensor: Tensor, constant: Floats) -> Tensor:
         return self.add(tensor, self.constant(constant))
@@ -325,6 +341,15 @@ def axes_last(positions: Indices, axes: Sequence[int]) -> Indices:
 def reduced_shape(shape: Shape, axes: Sequence[int], *, keep: bool) -> Shape:
     """A tensor's shape after a sum or a maximum over axes."""
     return tuple(1 if axis in axes else size for axis, size in enumerate(shape) if keep or axis not in axes)
+
+
+def _written_out(linear: LinearMap) -> int:
+    """How many indices and factors a map holds that the model does not store itself."""
+    if isinstance(linear, Chain | Sum):
+        return sum(map(_written_out, linear.maps))
+    if isinstance(linear, Dense | Convolution):
+        return 0
+    return sum(array.size for _, array in linear.parameters())
 
 
 def _quotient(where: NDArray[np.bool_], divisor: float) -> Scale:

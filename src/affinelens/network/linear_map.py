@@ -52,6 +52,11 @@ class LinearMap(ABC):
     def roundings(self) -> int:
         """The longest inner product taken, in terms; 0 for a map that rounds nothing."""
 
+    @property
+    def steps(self) -> int:
+        """How many maps are applied when this one is."""
+        return 1
+
     @abstractmethod
     def apply(self, columns: Floats) -> Floats:
         """The map's value on each column, in float64."""
@@ -286,6 +291,10 @@ class Chain(LinearMap):
         object.__setattr__(self, "size_in", self.maps[0].size_in)
         object.__setattr__(self, "size_out", self.maps[-1].size_out)
 
+    @cached_property
+    def steps(self) -> int:
+        return sum(part.steps for part in self.maps)
+
     @property
     def roundings(self) -> int:
         return sum(part.roundings for part in self.maps)
@@ -327,6 +336,10 @@ class Sum(LinearMap):
     def __post_init__(self) -> None:
         object.__setattr__(self, "size_in", self.maps[0].size_in)
         object.__setattr__(self, "size_out", self.maps[0].size_out)
+
+    @cached_property
+    def steps(self) -> int:
+        return sum(part.steps for part in self.maps)
 
     @property
     def roundings(self) -> int:
@@ -371,9 +384,15 @@ def identity(size: int) -> Select:
 
 
 def chain(first: LinearMap, second: LinearMap) -> LinearMap:
-    """``second`` after ``first``, without nesting and without idle identities."""
-    parts = _steps(first) + _steps(second)
-    working = [part for part in parts if not _is_identity(part)] or parts[:1]
+    """``second`` after ``first``, without nesting and without idle identities; selections in a row become one."""
+    working: list[LinearMap] = []
+    for part in _steps(first) + _steps(second):
+        if working and isinstance(part, Select) and isinstance(working[-1], Select):
+            working[-1] = _composed(working[-1], part)
+        elif not working or not _is_identity(part):
+            working.append(part)
+        if len(working) > 1 and _is_identity(working[0]):
+            del working[0]
     return working[0] if len(working) == 1 else Chain(tuple(working))
 
 
@@ -385,6 +404,10 @@ def add(maps: Sequence[LinearMap]) -> LinearMap:
 
 def _steps(part: LinearMap) -> list[LinearMap]:
     return list(part.maps) if isinstance(part, Chain) else [part]
+
+
+def _composed(first: Select, second: Select) -> Select:
+    return Select(np.where(second.indices < 0, -1, first.indices[second.indices]), first.size_in)
 
 
 def _is_identity(part: LinearMap) -> bool:

@@ -40,10 +40,11 @@ def clip(builder: GraphBuilder, tensor: Tensor, low: Floats, high: Floats, name:
     tensor, low, high = builder.broadcast(tensor, shape), spread(low, shape), spread(high, shape)
     if np.isnan(low).any() or np.isnan(high).any():
         raise AffineLensError("a bound of the clipping is NaN; bounds must be numbers")
-    if np.any(low > high) or np.isposinf(low).any() or np.isneginf(high).any():
-        worst = int(np.argmax(low - high)) if np.any(low > high) else 0
+    impossible = (low > high) | np.isposinf(low) | np.isneginf(high)
+    if impossible.any():
+        found = int(np.argmax(impossible))
         raise AffineLensError(
-            f"clips to at least {low[worst]:g} and at most {high[worst]:g}, the lower bound must not be above the upper"
+            f"clips to at least {low[found]:g} and at most {high[found]:g}; the lower bound must not be above the upper"
         )
     if np.isneginf(low).all() and np.isposinf(high).all():
         return tensor
@@ -95,6 +96,7 @@ def group_maximum(builder: GraphBuilder, tensor: Tensor, members: Indices, shape
     counts = present.sum(axis=1)
     if np.any(counts == 0):
         raise AffineLensError("a maximum is taken over no entries; a window must not lie in the padding alone")
+    require_size(int((counts * (counts - 1) // 2).sum()), f"comparing {counts.max()} candidates with each other")
     candidates = builder.rearrange(tensor, members[present])
     if np.all(counts == 1):
         return builder.reshape(candidates, shape)
@@ -103,3 +105,12 @@ def group_maximum(builder: GraphBuilder, tensor: Tensor, members: Indices, shape
 
 def negated(builder: GraphBuilder, tensor: Tensor) -> Tensor:
     return builder.scale(tensor, np.array(-1.0))
+
+
+def cut_off(name: str, operator: str) -> str:
+    """The note that says what leaving out a final softmax or sigmoid does not change."""
+    if operator.lower() == "sigmoid":
+        kept = "the argmax is unchanged, and so is a threshold t, taken at log(t / (1 - t))"
+    else:
+        kept = "the argmax along its axis is unchanged"
+    return f"{name}: the final {operator} was cut off; {kept}"

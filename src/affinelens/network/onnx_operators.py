@@ -92,7 +92,7 @@ def _without_tail(call: Call) -> Value:
         together = value.shape[first : first + 1] if call.opset >= 13 else value.shape[first:]
         if prod(together) == 1:
             call.refuse(f"{operator} over axis {first} of a tensor of shape {value.shape} is constant")
-    call.builder.note(f"{call.name}: the final {operator} was cut off; argmax and thresholds are unchanged")
+    call.builder.note(nonlinear.cut_off(call.name, operator))
     return value
 
 
@@ -425,6 +425,13 @@ def _cast(call: Call) -> Value:
     return call.value(0)
 
 
+def _cast_like(call: Call) -> Value:
+    like = call.value(1)
+    if isinstance(like, Constant) and like.values.dtype.kind in "iub":
+        call.refuse(f"a conversion to {like.values.dtype} is not piecewise affine")
+    return call.value(0)
+
+
 def _transpose(call: Call) -> Value:
     value = call.value(0)
     rank = len(value.shape)
@@ -692,7 +699,7 @@ _OPERATORS: dict[str, Operator] = {
     "AveragePool": _average_pool,
     "BatchNormalization": _batch_norm,
     "Cast": _cast,
-    "CastLike": _identity,
+    "CastLike": _cast_like,
     "Clip": _clip,
     "Concat": _concatenate,
     "Constant": stored,

@@ -20,11 +20,12 @@ from affinelens.network.torch_replay import (
     Floats,
     Operator,
     Replay,
+    has_open_shape,
     operator_name,
     place,
     result_of,
     shown_name,
-)  # fmt: skip
+)
 from affinelens.network.windows import Window
 
 TAILS = {
@@ -57,6 +58,8 @@ def evaluate(replay: Replay, node: Node, *, tail: bool) -> Any:
 
 def _operator(call: Call) -> Operator:
     name = operator_name(call.node)
+    if has_open_shape(call.node):
+        call.refuse("the shape of the result depends on values, as with a boolean mask; index by integer positions")
     if name in _MOVES:
         return Call.moved
     if name not in _OPERATORS:
@@ -80,7 +83,7 @@ def _without_tail(call: Call) -> Tensor:
     tensor, operator = call.tensor("self"), operator_name(call.node).removeprefix("aten.").removeprefix("_")
     if operator != "sigmoid" and (not tensor.shape or tensor.shape[call.value("dim")] == 1):
         call.refuse(f"{operator} over axis {call.value('dim')} of a tensor of shape {tensor.shape} is constant")
-    call.builder.note(f"{call.name}: the final {operator} was cut off; argmax and thresholds are unchanged")
+    call.builder.note(nonlinear.cut_off(call.name, operator))
     return tensor
 
 

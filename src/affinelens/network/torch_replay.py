@@ -210,6 +210,17 @@ def result_of(node: Node) -> torch.Tensor:
     return result
 
 
+def has_open_shape(node: Node) -> bool:
+    """Whether the exporter could not tell the size of a result."""
+    value: Any = node.meta["val"]
+    results = value if isinstance(value, tuple | list) else [value]
+    return any(
+        isinstance(size, torch.SymInt)
+        for each in results
+        for size in (each.shape if hasattr(each, "shape") else [each])
+    )
+
+
 def plain_numbers(value: Any, node: Node) -> NDArray[Any]:
     """A constant as numpy has it; a single number takes part as float64 or, where the node is shorter, float32."""
     tensor = value.cpu() if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=torch.float64)

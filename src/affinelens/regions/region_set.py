@@ -95,8 +95,9 @@ class RegionSet:
         size = len(self.outcome.patterns) * switching.pattern.nbytes
         if size > _LARGEST_PATTERNS:
             raise AffineLensError(
-                f"the patterns of {len(self)} regions over {len(switching.pattern)} choices would take {size / 2**30:.0f} "
-                f"GiB; use switching_patterns, which leaves out what is the same in all regions, or the pattern of one"
+                f"the patterns of {len(self)} regions over {len(switching.pattern)} choices would take "
+                f"{size / 2**30:.0f} GiB; use switching_patterns, which leaves out what is the same in all regions, or "
+                f"the pattern of one"
             )
         return switching.whole(self.outcome.patterns)
 

@@ -41,8 +41,9 @@ class StageBounds:
     output: Floats
 
 
-def bound_stages(network: Network, frame: Frame) -> list[StageBounds]:
-    """Bounds of all stages on a domain, taken as the box around it."""
+def bound_stages(network: Network, frame: Frame, *, most_open: int | None = None) -> list[StageBounds] | None:
+    """Bounds of all stages on a domain, taken as the box around it; None if more breaks stay open than wanted."""
+    total = 0
     sources: list[Form | None] = [_coordinates(frame)]
     labels = Labels(network, frame.chart)
     last_use = _last_uses(network)
@@ -52,6 +53,9 @@ def bound_stages(network: Network, frame: Frame) -> list[StageBounds]:
         here = labels.of_sum(stage.linear)
         low, high = z.range
         signs = break_signs(stage.activation, z, here)
+        total += int((signs == OPEN).sum())
+        if most_open is not None and total > most_open:
+            return None
         output = _relaxed(stage.activation, z, signs)
         sources.append(output)
         labels.add_outputs(stage.activation, here, *possible_pieces(stage.activation, signs))

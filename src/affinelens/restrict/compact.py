@@ -6,7 +6,8 @@ through the transposed maps down to the input, leaving an entry of M at every sw
 
 Rounding is bounded without letting it pile up. If the cotangent behind a map A is computed as ``A^T c + r``, the row is
 off by ``r . v`` on the true values v that A is applied to; summed over all maps this is the whole error. As ``|r| <=
-gamma |A^T| |c|``, each map adds at most ``gamma |c| . (|A| |v|)``, where |v| is bounded by what is proved of the domain.
+gamma |A^T| |c|``, each map adds at most ``gamma |c| . (|A| |v|)``, where |v| is bounded by what is proved of the
+domain.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 # Extended precision, or float64 again on platforms without it.
 Extended = NDArray[np.longdouble]
-_MAIN_ROUNDOFF = float(np.finfo(np.longdouble).eps) / 2
+MAIN_ROUNDOFF = float(np.finfo(np.longdouble).eps) / 2
 # So many products of short parts can be summed without rounding.
 _MOST_TERMS = 1 << (53 - 2 * SHORT_BITS)
 
@@ -42,7 +42,7 @@ class Form:
         nearest = ExactMatrix.from_floats(chart.to_floats())
         rest = (chart - nearest).to_floats().astype(np.longdouble)
         rows = nearest.to_floats().astype(np.longdouble) + rest
-        error = np.where(rest.any(axis=1), upward(2 * (_MAIN_ROUNDOFF + UNIT_ROUNDOFF**2) * _size(rows)), 0.0)
+        error = np.where(rest.any(axis=1), upward(2 * (MAIN_ROUNDOFF + UNIT_ROUNDOFF**2) * _size(rows)), 0.0)
         return cls(rows, np.zeros((len(rows), 0)), error)
 
     def __len__(self) -> int:
@@ -54,7 +54,7 @@ class Form:
     @property
     def roundable(self) -> Floats:
         """What a relative error of one rounding a term comes to, row by row."""
-        return upward(_MAIN_ROUNDOFF * _size(self.main) + UNIT_ROUNDOFF * np.abs(self.symbols).sum(axis=1))
+        return upward(MAIN_ROUNDOFF * _size(self.main) + UNIT_ROUNDOFF * np.abs(self.symbols).sum(axis=1))
 
     @property
     def range(self) -> tuple[Floats, Floats]:
@@ -73,8 +73,10 @@ class Form:
             return form
         if isinstance(linear, Sum):
             return added([self.through(term) for term in linear.maps])
-        main, rounding = _applied(linear, self.main)
-        grown = self.error + gamma(linear.roundings) * np.abs(self.symbols).sum(axis=1) if linear.roundings else self.error
+        main, rounding = applied(linear, self.main)
+        grown = (
+            self.error + gamma(linear.roundings) * np.abs(self.symbols).sum(axis=1) if linear.roundings else self.error
+        )
         error = upward(linear.apply_absolute(upward(grown)[:, None])[:, 0] + rounding)
         return _checked(main, linear.apply(self.symbols), error)
 
@@ -82,7 +84,7 @@ class Form:
         """``slopes * row + offsets``, row by row."""
         weight = np.abs(slopes)
         exact = np.isin(slopes, (-1.0, 0.0, 1.0)) & (offsets == 0.0)
-        rounding = 4 * (weight * self.roundable + _MAIN_ROUNDOFF * np.abs(offsets))
+        rounding = 4 * (weight * self.roundable + MAIN_ROUNDOFF * np.abs(offsets))
         main = self.main * slopes[:, None]
         main[:, -1] += offsets
         error = upward(weight * self.error + np.where(exact, 0.0, rounding))
@@ -139,7 +141,7 @@ def sum_form(linear: AffineSum, sources: Sequence[Form | None]) -> Form:
     return added(terms)
 
 
-def _applied(linear: LinearMap, main: Extended) -> tuple[Extended, Floats]:
+def applied(linear: LinearMap, main: Extended) -> tuple[Extended, Floats]:
     """A map's value on columns in extended precision, and a bound on the error of each row's sum.
 
     Numbers and coefficients are cut into a short part and a rest. Products of short parts are summed in float64 without
@@ -147,20 +149,21 @@ def _applied(linear: LinearMap, main: Extended) -> tuple[Extended, Floats]:
     """
     size = _size(main)[:, None]
     if linear.halves is None or linear.roundings > _MOST_TERMS:
-        rounding = gamma(linear.roundings) * _MAIN_ROUNDOFF / UNIT_ROUNDOFF if linear.roundings else 0.0
-        return linear.apply(main), upward(rounding * linear.apply_absolute(size)[:, 0])
+        relative = gamma(linear.roundings) * MAIN_ROUNDOFF / UNIT_ROUNDOFF if linear.roundings else 0.0
+        columns: Any = main  # every map takes columns of any float type
+        return linear.apply(columns).astype(np.longdouble), upward(relative * linear.apply_absolute(size)[:, 0])
     short, rest = linear.halves
     high = main.astype(np.float64)
     first = shortened(high, axis=0)
     second = shortened(high - first, axis=0)
     left = (high - first) - second
     exact = short.apply(np.hstack([first, second]))
-    others = rest.apply(first + second), linear.apply(left + (main - high).astype(np.float64))
     width = main.shape[1]
-    total = exact[:, :width].astype(np.longdouble) + exact[:, width:] + others[0] + others[1]
+    total: Extended = exact[:, :width].astype(np.longdouble) + exact[:, width:]
+    total = total + rest.apply(first + second) + linear.apply(left + (main - high).astype(np.float64))
     tiny = 2.0 ** (2 - 2 * SHORT_BITS) * float(np.abs(high).max(initial=0.0))
     unrounded = rest.apply_absolute(size) + linear.apply_absolute(np.full((linear.size_in, 1), tiny * width))
-    rounding = gamma(linear.roundings) * unrounded + 4 * _MAIN_ROUNDOFF * linear.apply_absolute(size)
+    rounding = gamma(linear.roundings) * unrounded + 4 * MAIN_ROUNDOFF * linear.apply_absolute(size)
     return total, upward(rounding[:, 0])
 
 

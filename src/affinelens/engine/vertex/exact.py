@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpz, fmpz_mat
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 from numpy.typing import NDArray
 
 from affinelens.engine.vertex.program import BREAK_OFFSET, Compiled
@@ -52,11 +52,44 @@ class Arbiter:
         count = int(state.control[REQUESTS])
         for i in range(count):
             vertex, place = int(state.requests[i, VERTEX]), int(state.requests[i, ROW_PLACE])
-            point = self._vertex(state, vertex)
-            row = self._row(state, place)
-            value = sum((a * b for a, b in zip(row, point, strict=True)), fmpz(0))
-            state.requests[i, ANSWER] = (value > 0) - (value < 0)
+            sign = self._clear_sign(state, vertex, place)
+            if sign == 0:
+                point = self._vertex(state, vertex)
+                row = self._row(state, place)
+                value = sum((a * b for a, b in zip(row, point, strict=True)), fmpz(0))
+                sign = (value > 0) - (value < 0)
+            state.requests[i, ANSWER] = sign
         self.decided += count
+
+    def _clear_sign(self, state: State, vertex: int, place: int) -> int:
+        """The sign as far as rows in extended precision tell it, or 0.
+
+        If the rows that meet in the vertex are off by at most e_j there, and g are the coefficients by which the row in
+        question depends on theirs, its value at the point where the nearby rows vanish is off by e + sum |g_j| e_j.
+        """
+        asked = self._nearby_row(state, place)
+        if asked is None:
+            return 0
+        d = self._compiled.program.dim
+        slots = _bits(state.tight(np.array([vertex]))[0])
+        found = [self._nearby_row(state, int(state.stack.slot[slot, PLACE])) for slot in slots[:d]]
+        rows = [row for row in found if row is not None]
+        normals = fmpq_mat(d, d, [_rational(a) for row, _ in rows for a in row[:d]]) if len(rows) == d else None
+        if normals is None or normals.det() == 0:
+            return 0
+        row, error = asked
+        weights = fmpq_mat(1, d, [_rational(a) for a in row[:d]]) * normals.inv()
+        shares = [Fraction(int(weights[0, j].p), int(weights[0, j].q)) for j in range(d)]
+        value = row[d] - sum((share * other[d] for share, (other, _) in zip(shares, rows, strict=True)), Fraction(0))
+        bound = error + sum((abs(share) * off for share, (_, off) in zip(shares, rows, strict=True)), Fraction(0))
+        return 0 if abs(value) <= bound else (1 if value > 0 else -1)
+
+    def _nearby_row(self, state: State, place: int) -> tuple[list[Fraction], Fraction] | None:
+        number = int(state.rows.whole[place, self._compiled.program.dim + BREAK])
+        if self._rows <= place < self._cube:
+            stage = int(np.searchsorted(self._offsets, number, side="right")) - 1
+            return self._exact_rows.nearby_row(state.rows, stage, number - self._offsets[stage])
+        return [Fraction(int(a)) for a in self._row(state, place)], Fraction(0)
 
     def interior_point(self, state: State, index: int) -> tuple[Fraction, ...] | None:
         """Put a point inside the region just found; if float64 has none, return a rational one."""
@@ -122,6 +155,10 @@ class Arbiter:
         number = int(state.rows.whole[place, self._compiled.program.dim + BREAK])
         stage = int(np.searchsorted(self._offsets, number, side="right")) - 1
         return self._exact_rows.row(state.rows, stage, number - self._offsets[stage])
+
+
+def _rational(value: Fraction) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
 
 
 def _is_inside(point: list[Fraction], facets: list[tuple[list[fmpz], int]]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import ExactMatrix
 from affinelens.network import Activation, MaxGroups, Network
 from affinelens.network.adjoint import Adjoint
-from affinelens.restrict import Kept
+from affinelens.restrict import AccurateRows, Kept
 
 if TYPE_CHECKING:
     from affinelens.engine.vertex.state import Rows
@@ -28,6 +29,10 @@ class ExactRows(ABC):
     @abstractmethod
     def row(self, rows: Rows, stage: int, inner: int) -> list[fmpz]:
         """The function of a stage's hyperplane as integers: any positive multiple of it."""
+
+    def nearby_row(self, rows: Rows, stage: int, inner: int) -> tuple[list[Fraction], Fraction] | None:
+        """A function close to a hyperplane's and how far it is off on the domain, where that is cheaper to have."""
+        return None
 
 
 class PathRows(ExactRows):
@@ -80,16 +85,27 @@ class SwitchingRows(ExactRows):
     def __init__(self, kept: Kept, chart: ExactMatrix) -> None:
         self._kept = kept
         self._adjoint = Adjoint(kept.network, chart)
-        self._found: OrderedDict[bytes, list[fmpz]] = OrderedDict()
+        self._accurate = AccurateRows(kept, chart)
+        self._exact: OrderedDict[bytes, list[fmpz]] = OrderedDict()
+        self._nearby: OrderedDict[bytes, tuple[list[Fraction], Fraction]] = OrderedDict()
 
     def row(self, rows: Rows, stage: int, inner: int) -> list[fmpz]:
-        here = self._kept.stages[stage]
-        pattern = self._network_pattern(rows, stage)
-        key = stage.to_bytes(4) + inner.to_bytes(4) + pattern.tobytes()
-        found = self._found.get(key)
+        here, pattern = self._kept.stages[stage], self._network_pattern(rows, stage)
+        key = _key(stage, inner, pattern)
+        found = self._exact.get(key)
         if found is None:
             found = self._adjoint.break_row(here.stage, int(here.breaks[inner]), pattern)
-            _remember(self._found, key, found)
+            _remember(self._exact, key, found)
+        return found
+
+    def nearby_row(self, rows: Rows, stage: int, inner: int) -> tuple[list[Fraction], Fraction]:
+        here, pattern = self._kept.stages[stage], self._network_pattern(rows, stage)
+        key = _key(stage, inner, pattern)
+        found = self._nearby.get(key)
+        if found is None:
+            row, error = self._accurate.break_row(here.stage, int(here.breaks[inner]), pattern)
+            found = [_fraction(value) for value in row], Fraction(error)
+            _remember(self._nearby, key, found)
         return found
 
     def _network_pattern(self, rows: Rows, stages: int) -> Pattern:
@@ -110,6 +126,16 @@ def _pattern(activation: Activation, rows: Rows, first_break: int, first_choice:
     if isinstance(activation, MaxGroups):
         return rows.winner[first_choice : first_choice + activation.choices]
     return activation.pattern_from_signs(rows.sign[first_break : first_break + len(activation.breaks)])
+
+
+def _key(stage: int, inner: int, pattern: Pattern) -> bytes:
+    return stage.to_bytes(4) + inner.to_bytes(4) + pattern.tobytes()
+
+
+def _fraction(value: np.longdouble) -> Fraction:
+    """An extended number, exactly."""
+    high = float(value)
+    return Fraction(high) + Fraction(float(value - np.longdouble(high)))
 
 
 def _remember(store: OrderedDict[bytes, Any], key: bytes, value: Any) -> None:

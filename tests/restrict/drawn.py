@@ -1,0 +1,68 @@
+"""Random small networks with every kind of stage, and points of their domains, for tests of restriction."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from affinelens import Box, Network
+from affinelens.network import MaxGroups, PiecewiseLinear
+from affinelens.network.graph import GraphBuilder, Tensor
+from affinelens.network.nonlinear import rectify
+from affinelens.network.windows import Window, convolve, max_pool
+
+
+def dense_network(generator: np.random.Generator, inputs: int) -> Network:
+    """Dense stages of all kinds, some with integer weights, some with a skip connection."""
+    builder = GraphBuilder((inputs,))
+    tensors = [builder.input()]
+    for _ in range(int(generator.integers(1, 5))):
+        units = int(generator.integers(2, 9))
+        weight = generator.normal(size=(tensors[-1].size, units))
+        if generator.random() < 0.3:
+            weight = np.round(2 * weight) / 2
+        z = builder.add_constant(builder.matmul_right(tensors[-1], weight), generator.normal(size=units) / 2)
+        if len(tensors) > 1 and tensors[-2].size == units:
+            z = builder.add(z, tensors[-2])
+        tensors.append(_activated(builder, z, int(generator.integers(0, 5))))
+    return builder.finish(builder.matmul_right(tensors[-1], generator.normal(size=(tensors[-1].size, 2))))
+
+
+def _activated(builder: GraphBuilder, z: Tensor, kind: int) -> Tensor:
+    if kind == 0:
+        return rectify(builder, z, np.array(0.0), "relu")
+    if kind == 1:
+        return rectify(builder, z, np.array(0.1), "leaky")
+    if kind == 2:
+        return builder.activate(z, PiecewiseLinear.of(z.size, [-0.5, 0.75], [0, 1, 0], [-0.5, 0, 0.75]), "clip")
+    if kind == 3:  # ties: several candidates are zero where their ReLUs are off
+        z = rectify(builder, z, np.array(0.0), "relu")
+    starts = np.array(sorted({0, z.size // 2, z.size}))
+    return builder.activate(z, MaxGroups(starts), "max", (len(starts) - 1,))
+
+
+def pooled_network(generator: np.random.Generator, *, bias: bool) -> Network:
+    """Convolution, ReLU, max pool, convolution, ReLU on a 6 x 6 image, most of which a slice leaves black."""
+    builder = GraphBuilder((1, 6, 6))
+    z = builder.input(batched=True)
+    for channels, taken in ((3, 1), (2, 3)):
+        kernel = generator.normal(size=(channels, taken, 3, 3))
+        constants = generator.normal(size=channels) / 4 if bias else np.zeros(channels)
+        z = convolve(builder, z, kernel, constants, Window((3, 3), (1, 1), (1, 1), (1, 1), (1, 1)))
+        z = rectify(builder, z, np.array(0.0), "relu")
+        z = max_pool(builder, z, Window((2, 2), (2, 2), (1, 1), (0, 0), (0, 0)), "pool") if taken == 1 else z
+    return builder.finish(builder.reshape(z, (1, z.size)))
+
+
+def small_box(generator: np.random.Generator, inputs: int) -> Box:
+    lower = generator.normal(size=inputs) / 2
+    return Box(lower, lower + generator.uniform(0.05, 1.5, size=inputs))
+
+
+def rational_points(generator: np.random.Generator, box: Box, count: int) -> list[list[Fraction]]:
+    """Points of a box, corners among them."""
+    corners = generator.integers(0, 2, size=(count, box.inputs))
+    shares = np.where(generator.random((count, 1)) < 0.3, corners, generator.random((count, box.inputs)))
+    points = box.lower + shares * (box.upper - box.lower)
+    return [[Fraction(v) for v in np.clip(point, box.lower, box.upper).tolist()] for point in points]

@@ -1,0 +1,91 @@
+"""What bounds prove, against exact evaluation."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from affinelens import Box, Network
+from affinelens.arithmetic import ExactMatrix
+from affinelens.network.graph import GraphBuilder
+from affinelens.network.nonlinear import rectify
+from affinelens.restrict import restrict
+from affinelens.restrict.bounds import OPEN, bound_stages
+from affinelens.restrict.parts import bound_by_parts, count_open, merged
+from restrict.drawn import dense_network, pooled_network, rational_points, small_box
+
+
+def _pre_activations(network: Network, point: list[Fraction]) -> list[ExactMatrix]:
+    one = ExactMatrix.from_floats(np.ones((1, 1)))
+    values = [ExactMatrix.from_fractions([[v] for v in point])]
+    found = []
+    for stage in network.stages:
+        found.append(stage.linear.propagate_exact(values, one))
+        values.append(stage.activation.apply_exact(found[-1]))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_closed_breaks_have_their_sign_at_every_point(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    inputs = int(generator.integers(1, 4))
+    network, box = dense_network(generator, inputs), small_box(generator, inputs)
+    bounds = bound_by_parts(network, box.frame)
+    for point in rational_points(generator, box, 12):
+        for stage, known, z in zip(network.stages, bounds, _pre_activations(network, point), strict=True):
+            values = [row[0] for row in z.to_fractions()]
+            assert all(abs(v) <= Fraction(b) for v, b in zip(values, known.pre_activation, strict=True))
+            breaks = stage.activation.breaks
+            for index in np.flatnonzero(known.signs != OPEN).tolist():
+                minus = values[breaks.minus[index]] if breaks.minus[index] >= 0 else Fraction(0)
+                value = values[breaks.plus[index]] - minus - Fraction(breaks.threshold[index])
+                assert (value > 0) - (value < 0) == known.signs[index]
+
+
+def test_outputs_are_within_their_bounds() -> None:
+    generator = np.random.default_rng(5)
+    network, box = dense_network(generator, 2), small_box(generator, 2)
+    bounds = bound_stages(network, box.frame)
+    assert bounds is not None
+    for point in rational_points(generator, box, 10):
+        for stage, known, z in zip(network.stages, bounds, _pre_activations(network, point), strict=True):
+            outputs = stage.activation.apply_exact(z).to_fractions()
+            assert all(abs(row[0]) <= Fraction(b) for row, b in zip(outputs, known.output, strict=True))
+
+
+def test_parts_leave_fewer_breaks_open_and_merge_to_what_holds_on_all() -> None:
+    generator = np.random.default_rng(11)
+    builder = GraphBuilder((2,))
+    tensor = builder.input()
+    for _ in range(3):
+        z = builder.matmul_right(tensor, generator.normal(size=(tensor.size, 20)))
+        tensor = rectify(builder, builder.add_constant(z, generator.normal(size=20)), np.array(0.0), "relu")
+    network = builder.finish(tensor)
+    whole = bound_stages(network, Box(0, 1, dim=2).frame)
+    left, right = (bound_stages(network, Box([a, 0], [b, 1]).frame) for a, b in ((0, 0.5), (0.5, 1)))
+    assert whole is not None
+    assert left is not None
+    assert right is not None
+    together = merged([left, right])
+    assert count_open(together) <= count_open(whole)
+    for stage, first, second in zip(together, left, right, strict=True):
+        closed = stage.signs != OPEN
+        assert np.array_equal(first.signs[closed], second.signs[closed])
+
+
+def test_bounds_stop_early_when_too_much_stays_open() -> None:
+    generator = np.random.default_rng(3)
+    network, box = dense_network(generator, 3), Box(-3, 3, dim=3)
+    assert bound_stages(network, box.frame, most_open=0) is None
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_pooling_windows_over_a_black_image_do_not_switch(bias: bool) -> None:
+    network = pooled_network(np.random.default_rng(4), bias=bias)
+    lower, upper = np.zeros(36), np.zeros(36)
+    upper[0] = 1.0
+    kept = restrict(network, Box(lower, upper).frame)
+    pool = next(stage for stage in kept.all_stages if stage.stage == 1)
+    assert set(pool.choices.tolist()) <= {0, 9, 18}  # the first window of each channel sees the pixel
