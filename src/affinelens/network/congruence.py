@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
-from affinelens.network.canonical import AffineSum, Network
+from affinelens.network.canonical import AffineSum
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sum
 
@@ -27,20 +27,13 @@ _ONE: Indices = np.ones(1, dtype=np.int64)
 
 
 class Labels:
-    """Labels of a network's tensors on a chart, stage by stage.
+    """Labels of a network's tensors on a chart, stage by stage."""
 
-    They cost a little and matter where functions are compared with each other, so networks without maxima have none:
-    all their labels differ.
-    """
-
-    def __init__(self, network: Network, chart: ExactMatrix) -> None:
-        self._wanted = any(isinstance(stage.activation, MaxGroups) for stage in network.stages)
-        self._sources = [_of_rows(chart)] if self._wanted else []
+    def __init__(self, chart: ExactMatrix) -> None:
+        self._sources = [_of_rows(chart)]
 
     def of_sum(self, linear: AffineSum) -> Indices:
         """Labels of an affine sum of the sources so far."""
-        if not self._wanted:
-            return 1 + np.arange(linear.size)
         terms = [_through(part, self._sources[k]) for k, part in linear.sources]
         if linear.bias is not None:
             terms.append(_through(linear.bias, _ONE))
@@ -52,8 +45,7 @@ class Labels:
         Its pre-activations have the given labels, and its choices can be on the pieces from ``first`` to ``last``; of a
         group, ``first`` is the candidate that wins, unless ``last`` differs from it.
         """
-        if self._wanted:
-            self._sources.append(_of_outputs(activation, labels, first, last))
+        self._sources.append(_of_outputs(activation, labels, first, last))
 
 
 def _of_rows(chart: ExactMatrix) -> Indices:

@@ -15,4 +15,4 @@ __all__ = ["AccurateRows", "CompactRows", "Kept", "KeptStage", "StageBounds", "c
 
 def restrict(network: Network, frame: Frame) -> Kept:
     """The units of a network that may switch on a domain; all others are proved not to."""
-    return Kept(network, bound_by_parts(network, frame))
+    return Kept(network, bound_by_parts(network, frame), frame.chart)

@@ -45,12 +45,13 @@ def bound_stages(network: Network, frame: Frame, *, most_open: int | None = None
     """Bounds of all stages on a domain, taken as the box around it; None if more breaks stay open than wanted."""
     total = 0
     sources: list[Form | None] = [_coordinates(frame)]
-    labels = Labels(network, frame.chart)
+    compares = any(isinstance(stage.activation, MaxGroups) for stage in network.stages)
+    labels = Labels(frame.chart) if compares else None
     last_use = _last_uses(network)
     found: list[StageBounds] = []
     for index, stage in enumerate(network.stages):
         z = sum_form(stage.linear, sources)
-        here = labels.of_sum(stage.linear)
+        here = None if labels is None else labels.of_sum(stage.linear)
         low, high = z.range
         signs = break_signs(stage.activation, z, here)
         total += int((signs == OPEN).sum())
@@ -58,7 +59,8 @@ def bound_stages(network: Network, frame: Frame, *, most_open: int | None = None
             return None
         output = _relaxed(stage.activation, z, signs)
         sources.append(output)
-        labels.add_outputs(stage.activation, here, *possible_pieces(stage.activation, signs))
+        if labels is not None and here is not None:
+            labels.add_outputs(stage.activation, here, *possible_pieces(stage.activation, signs))
         found.append(StageBounds(signs, _largest(low, high), _largest(*output.range)))
         sources = [s if last_use[k] > index else None for k, s in enumerate(sources)]
         excess = output.symbols.shape[1] - _MOST_SYMBOLS
@@ -91,18 +93,20 @@ def _largest(low: Floats, high: Floats) -> Floats:
     return np.maximum(np.abs(low), np.abs(high))
 
 
-def break_signs(activation: Activation, z: Form, labels: Indices) -> Signs:
+def break_signs(activation: Activation, z: Form, labels: Indices | None) -> Signs:
     """The sign of every break that is the same all over the domain, and OPEN for the others.
 
-    Pre-activations with equal labels are the same function; 0 labels the zero function.
+    Pre-activations with equal labels, if there are any, are the same function; 0 labels the zero function.
     """
     breaks = activation.breaks
     low, high = z.range
     signs = np.full(len(breaks), OPEN, dtype=np.int8)
     if isinstance(activation, MaxGroups):
-        signs[labels[breaks.plus] == labels[breaks.minus]] = 0
+        if labels is not None:
+            signs[labels[breaks.plus] == labels[breaks.minus]] = 0
         return _pair_signs(activation, z, signs)
-    signs[(labels[breaks.plus] == 0) & (breaks.threshold == 0.0)] = 0
+    if labels is not None:
+        signs[(labels[breaks.plus] == 0) & (breaks.threshold == 0.0)] = 0
     signs[low[breaks.plus] > breaks.threshold] = 1
     signs[high[breaks.plus] < breaks.threshold] = -1
     return signs

@@ -159,8 +159,10 @@ def applied(linear: LinearMap, main: Extended) -> tuple[Extended, Floats]:
     left = (high - first) - second
     exact = short.apply(np.hstack([first, second]))
     width = main.shape[1]
-    total: Extended = exact[:, :width].astype(np.longdouble) + exact[:, width:]
-    total = total + rest.apply(first + second) + linear.apply(left + (main - high).astype(np.float64))
+    others = exact[:, width:], rest.apply(first + second), linear.apply(left + (main - high).astype(np.float64))
+    total = exact[:, :width].astype(np.longdouble)
+    for other in others:
+        total += other
     tiny = 2.0 ** (2 - 2 * SHORT_BITS) * float(np.abs(high).max(initial=0.0))
     unrounded = rest.apply_absolute(size) + linear.apply_absolute(np.full((linear.size_in, 1), tiny * width))
     rounding = gamma(linear.roundings) * unrounded + 4 * MAIN_ROUNDOFF * linear.apply_absolute(size)

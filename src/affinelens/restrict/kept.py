@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.arithmetic import ExactMatrix
 from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
+from affinelens.network.congruence import Labels
 from affinelens.restrict.bounds import OPEN, Signs, StageBounds, may_win, possible_pieces
 
 Floats = NDArray[np.float64]
@@ -92,6 +94,7 @@ class Kept:
 
     network: Network
     bounds: Sequence[StageBounds]
+    chart: ExactMatrix
 
     @cached_property
     def all_stages(self) -> list[KeptStage]:
@@ -121,6 +124,22 @@ class Kept:
         """The network's numbers of the breaks that can be crossed."""
         offsets = self.network.break_offsets
         return _joined([offsets[stage.stage] + stage.breaks for stage in self.stages])
+
+    @cached_property
+    def leaders(self) -> Indices:
+        """For every break that can be crossed the first of its stage that is the same hyperplane, by their places."""
+        labels = Labels(self.chart)
+        found: list[int] = []
+        for stage, known, kept in zip(self.network.stages, self.bounds, self.all_stages, strict=True):
+            here = labels.of_sum(stage.linear)
+            labels.add_outputs(stage.activation, here, *possible_pieces(stage.activation, known.signs))
+            first: dict[tuple[int, float], int] = {}
+            breaks, start = stage.activation.breaks, len(found)
+            for place, index in enumerate(kept.breaks.tolist(), start):
+                alone = isinstance(stage.activation, MaxGroups)
+                key = (int(here[breaks.plus[index]]), float(breaks.threshold[index]))
+                found.append(place if alone else first.setdefault(key, place))
+        return np.array(found, dtype=np.int64)
 
     def pieces(self, patterns: Pattern) -> NDArray[np.unsignedinteger[Any]]:
         """The network's pieces of the switching choices, from patterns of the kept activations."""

@@ -113,7 +113,7 @@ def compile_program(network: Network, frame: Frame, kept: Kept | None = None) ->
         activations = [stage.activation for stage in kept.stages]
         found = compact_rows(kept, chart, np.ones(frame.dim + 1))
         numbers = [StageNumbers.of_rows(r, activations[i], activations[:i]) for i, r in enumerate(found)]
-        leader = np.arange(sum(len(activation.breaks) for activation in activations))
+        leader = kept.leaders
         orientation = np.ones(len(leader), dtype=np.int64)
         exact_rows = lambda: SwitchingRows(kept, chart)  # noqa: E731
     parts: list[StageParts] = []
