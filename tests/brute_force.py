@@ -83,12 +83,13 @@ def patterns_by_stage(layers: Sequence[Layer], domain: Polytope) -> list[set[tup
     cells = [(domain, (), inputs)]
     found = []
     for layer in layers:
-        cells = [child for cell, pattern, rows in cells for child in _split(cell, pattern, _linear(layer, rows), layer)]
+        cells = [child for cell, pattern, rows in cells for child in split(cell, pattern, _linear(layer, rows), layer)]
         found.append({pattern for _, pattern, _ in cells})
     return found
 
 
-def _split(cell: Polytope, pattern: tuple[int, ...], z: list[Row], layer: Layer):
+def split(cell: Polytope, pattern: tuple[int, ...], z: list[Row], layer: Layer):
+    """The parts of a cell on which a layer's pieces are fixed: each with its pattern and the layer's outputs there."""
     states = [(cell, pattern, [])]
     for options in _choices(z, layer):
         states = [

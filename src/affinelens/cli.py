@@ -20,28 +20,31 @@ from typing import Any, TypeVar
 import click
 
 from affinelens.cli_domain import WAYS, domain_options, read_domain, taken_from
-from affinelens.domain import Box, Domain
+from affinelens.cli_inspect import Inspection
+from affinelens.cli_model import model_options, read_network
+from affinelens.domain import Box
 from affinelens.engine import (
     ENGINES,
     Certificate,
-    Choice,
     Outcome,
     Progress,
     ProgressFunction,
     Status,
-    choose,
     require_known,
+    shown_counts,
 )
 from affinelens.enumeration import checked_limits, walk
 from affinelens.enumeration import enumerate as enumerate_regions
 from affinelens.errors import AffineLensError
 from affinelens.measure import Result, Verdict, verify
-from affinelens.network import Network, network
+from affinelens.network import network
 from affinelens.regions.run_directory import require_writable
 from affinelens.version import __version__
 
 INTERRUPTED = 130
 BAD_INPUT = 2
+# Results are the same on every screen.
+_LINE = 80
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -107,62 +110,42 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 
 @commands.command()
 @click.argument("model")
+@model_options
 @domain_options
 @_WALK
 @_JSON
 def inspect(model: str, engine: str, as_json: bool, cut_outputs: bool, **options: Any) -> int:
-    """Show a network, and what enumerating it on a domain would do."""
+    """Show a network, and what enumerating it on a domain would take."""
     started = time.perf_counter()
-    compiled = network(model)
+    compiled = read_network(model, options)
     require_known(engine)
     asked = taken_from(options)
     workers = checked_limits(**options).workers
     if cut_outputs:
         compiled = compiled.with_output_cut()
     domain = read_domain(compiled, asked) if asked else None
-    chosen = None if domain is None else _choices(compiled, domain, engine)
-    report = _base_report(None, None, time.perf_counter() - started, engine if chosen is None else chosen[0].name) | {
-        "model": model,
-        "inputs": compiled.input_size,
-        "outputs": compiled.output_size,
-        "units": compiled.units,
-        "stages": [
-            {"name": s.name, "units": s.activation.size_in, "hyperplanes": len(s.activation.breaks)}
-            for s in compiled.stages
-        ],
-        "notes": list(compiled.notes),
-        "model_sha256": compiled.digest,
-        "dimension": None if domain is None else domain.dim,
-        "workers": workers,
-        "engines": None if chosen is None else [{"name": c.name, "reason": c.reason} for c in chosen],
-    }
+    found = Inspection(compiled, domain, engine, workers)
     if as_json:
-        _print_json(report)
+        chosen = found.choices[0].name if found.choices else engine
+        _print_json(
+            _base_report(None, None, time.perf_counter() - started, chosen) | {"model": model} | found.to_json()
+        )
         return 0
-    click.echo(compiled.report())
+    click.echo(found.to_text())
     if domain is None:
-        click.echo(f"domain: none given; add {WAYS}")
-    else:
-        click.echo(f"domain: {domain!r}, dimension {domain.dim}")
-        for task, choice in zip(("enumerate", "count"), chosen or (), strict=False):
-            click.echo(f"{task}: by {choice.name} on {workers} core(s); {choice.reason}")
+        click.echo(f"domain     none given; add {WAYS}")
     return 0
-
-
-def _choices(compiled: Network, domain: Domain, engine: str) -> list[Choice]:
-    """What would enumerate and what would count; an engine that only counts is named for both."""
-    keep = engine != "count"
-    return [choose(compiled, domain.frame, engine, keep=keep), choose(compiled, domain.frame, engine, keep=False)]
 
 
 @commands.command()
 @click.argument("model")
+@model_options
 @domain_options
 @_WALK
 @_JSON
 def count(model: str, as_json: bool, **options: Any) -> int:
     """Count the regions of MODEL on a domain."""
-    compiled = network(model)
+    compiled = read_network(model, options)
     domain = read_domain(compiled, taken_from(options))
     with _progress() as progress:
         _, outcome = walk(compiled, domain, progress=progress, keep=False, **options)
@@ -175,6 +158,7 @@ def count(model: str, as_json: bool, **options: Any) -> int:
 
 @commands.command("enumerate")
 @click.argument("model")
+@model_options
 @domain_options
 @_WALK
 @click.option("-o", "--output", metavar="RUN", help="Directory to save the regions in.")
@@ -188,7 +172,7 @@ def enumerate_command(model: str, output: str | None, overwrite: bool, as_json: 
         require_writable(_run_path(output), overwrite=overwrite)
     elif overwrite:
         raise AffineLensError("--overwrite replaces a run; say which with -o RUN")
-    compiled = network(model)
+    compiled = read_network(model, options)
     domain = read_domain(compiled, taken_from(options))
     with _progress() as progress:
         regions = enumerate_regions(compiled, domain, progress=progress, run=output, overwrite=overwrite, **options)
@@ -312,10 +296,13 @@ def _progress() -> Iterator[ProgressFunction | None]:
         if update.note:
             return Text(f"{update.note} ({update.seconds:.0f} s)")
         rate = update.regions / update.seconds if update.seconds else 0.0
-        layers = " -> ".join(f"{n:,}" for n in update.layer_counts)
-        return Text(f"{update.regions:,} regions, {rate:,.0f}/s, {update.seconds:.0f} s; cells by stage {layers}")
+        done = f"{update.regions:,} regions, {rate:,.0f}/s, {update.seconds:.0f} s"
+        room = console.width - len(done) - len("; cells by stage ")
+        layers = shown_counts(update.layer_counts, room)
+        return Text(f"{done}; cells by stage {layers}" if layers else done, no_wrap=True, overflow="ellipsis")
 
-    with Live(console=Console(stderr=True), transient=True, refresh_per_second=10) as live:
+    console = Console(stderr=True)
+    with Live(console=console, transient=True, refresh_per_second=10) as live:
         yield lambda update: live.update(line(update))
 
 
@@ -343,7 +330,7 @@ def _print_end(outcome: Outcome) -> None:
     click.echo(str(outcome.status))
     if outcome.share is not None and outcome.status is not Status.COMPLETE:
         click.echo(f"covered: {outcome.share:.3%} of the domain's volume")
-    click.echo(f"cells by stage: {' -> '.join(str(n) for n in outcome.layer_counts)}")
+    click.echo(f"cells by stage: {shown_counts(outcome.layer_counts, _LINE - len('cells by stage: '))}")
     click.echo(
         f"{outcome.seconds:.3g} s by {outcome.engine}; {certificate.decisions} decisions, "
         f"{certificate.by_exact_arithmetic} of them in rational arithmetic"

@@ -173,7 +173,12 @@ def require_domain(domain: Any) -> None:
 
 def compile_for(model: Any, domain: Domain) -> Network:
     """Compile a model and check that it takes the domain's inputs."""
-    compiled = compile_model(model, inputs=domain.inputs)
+    try:
+        compiled = compile_model(model, inputs=domain.inputs)
+    except AffineLensError as error:
+        if any(option in str(error) for option in ("until=", "input_shape=", "fixed=")):
+            raise type(error)(f"{error} (an option of affinelens.network, whose result can be given here)") from error
+        raise
     if compiled.input_size != domain.inputs:
         raise AffineLensError(
             f"the network takes {compiled.input_size} inputs but the domain has {domain.inputs}; "

@@ -19,12 +19,13 @@ from affinelens.engine.outcome import (
     Status,
     Switching,
     Vertices,
+    shown_counts,
 )  # fmt: skip
 from affinelens.network import Network
 
 __all__ = [
     "ENGINES", "Certificate", "Choice", "Columns", "Facets", "Limits", "Outcome", "Progress", "ProgressFunction",
-    "Sink", "Status", "Switching", "Vertices", "choose", "require_known", "run",
+    "Sink", "Status", "Switching", "Vertices", "choose", "require_known", "run", "shown_counts",
 ]  # fmt: skip
 
 

@@ -71,6 +71,17 @@ class Progress:
     note: str = ""
 
 
+def shown_counts(counts: Sequence[int], room: int) -> str:
+    """Counts stage by stage in at most so many characters: the first and as many of the last as fit, or nothing."""
+    texts = [f"{count:,}" for count in counts]
+    for left_out in range(len(texts) - 1):
+        shown = texts if left_out == 0 else [texts[0], "...", *texts[1 + left_out :]]
+        line = " -> ".join(shown)
+        if len(line) <= room:
+            return line
+    return texts[-1] if texts and len(texts[-1]) <= room else ""
+
+
 ProgressFunction = Callable[[Progress], None]
 
 

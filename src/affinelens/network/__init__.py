@@ -79,7 +79,7 @@ def compile_model(
         from affinelens.network.from_torch import network_from_module
 
         return network_from_module(model, input_shape, until=until, fixed=fixed, inputs=inputs)
-    for option, value in {"until": until, "fixed": fixed}.items():
+    for option, value in {"until": until, "fixed": fixed, "input_shape": input_shape}.items():
         if value is not None:
             raise AffineLensError(f"{option}= is for ONNX files and torch modules only, but got {type(model).__name__}")
     if isinstance(model, Network):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
@@ -30,11 +30,15 @@ Pattern = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, eq=False)
 class AffineSum:
-    """``sum_k A_k x_k + b``: the sources' numbers k with their maps, and the bias as a map of the constant 1."""
+    """``sum_k A_k x_k + b``: the sources' numbers k with their maps, and the bias as a map of the constant 1.
+
+    ``operations`` are the model's own names for what it does, in order; for display only.
+    """
 
     size: int
     sources: tuple[tuple[int, LinearMap], ...]
     bias: LinearMap | None = None
+    operations: tuple[str, ...] = ()
 
     def apply(self, values: Sequence[Floats]) -> Floats:
         """Value given the columns of every source."""
@@ -80,11 +84,16 @@ class AffineSum:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """Units that are decided together: their pre-activations are affine once earlier stages are fixed."""
+    """Units that are decided together: their pre-activations are affine once earlier stages are fixed.
+
+    ``kind`` is the model's own name for the activation and ``shape`` the shape of its outputs there; for display only.
+    """
 
     name: str
     linear: AffineSum
     activation: Activation
+    kind: str = ""
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,13 +101,14 @@ class Network:
     """A piecewise affine network in canonical form.
 
     Build one with :func:`affinelens.network`, or from stages by hand. ``notes`` says what compiling changed, if
-    anything.
+    anything, and ``output_shape`` is the output's shape in the model, for display only.
     """
 
     input_shape: tuple[int, ...]
     stages: tuple[Stage, ...]
     output: AffineSum
     notes: tuple[str, ...] = field(default=())
+    output_shape: tuple[int, ...] = ()
 
     @property
     def input_size(self) -> int:
@@ -231,8 +241,8 @@ class Network:
 
     def with_output_cut(self) -> Network:
         """The network whose regions are also cut where an output is zero (the paper's Algorithm 1 as printed)."""
-        cut = Stage("output", self.output, PiecewiseLinear.relu(self.output_size))
-        return Network(self.input_shape, (*self.stages, cut), self.output, self.notes)
+        cut = Stage("output", self.output, PiecewiseLinear.relu(self.output_size), "cut at 0", self.output_shape)
+        return replace(self, stages=(*self.stages, cut))
 
     def locate_break(self, index: int) -> tuple[int, int]:
         """The stage that a hyperplane belongs to, and its number there, by its number over all stages."""

@@ -38,11 +38,13 @@ def network_from_layers(layers: Iterable[Layer], slope: float = 0.0) -> Network:
                 f"layer {index} has a weight of shape {weight.shape} but receives {tensor.size} numbers; "
                 f"weights have shape (out, in), so transpose it if it is stored as (in, out)"
             )
+        builder.begin("linear")
         tensor = builder.matmul_right(tensor, weight.T)
         if bias is not None:
             tensor = builder.add_constant(tensor, bias)
         if index < len(pairs) - 1:
             activation = PiecewiseLinear.two_slopes(np.full(tensor.size, slope))
+            builder.begin("leaky ReLU" if slope else "ReLU")
             tensor = builder.activate(tensor, activation, f"layer {index}")
     return builder.finish(tensor)
 

@@ -7,7 +7,7 @@ another tensor; an activation closes a stage and returns a fresh one. No coeffic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import isqrt, prod
@@ -30,6 +30,8 @@ Shape = tuple[int, ...]
 _ROOT_BITS = 256
 Number = TypeVar("Number", bound=np.generic)
 
+# How many of the operations before a stage are remembered, for display.
+_MOST_OPERATIONS = 16
 # A tensor of more numbers than this is a mistake or an attack, not a network.
 _LARGEST = 2**26
 # All index lists and factors of a network together.
@@ -41,12 +43,20 @@ _SMALLEST_DIVISOR = 2.0**-960
 
 
 @dataclass(frozen=True, eq=False)
+class Operation:
+    """One operation of the model, as the user knows it."""
+
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
 class Tensor:
-    """An affine function of the stages so far, with the shape it has in the model."""
+    """An affine function of the stages so far, with the shape it has in the model and the operations that made it."""
 
     shape: Shape
     sources: dict[int, LinearMap]
     bias: LinearMap | None = None
+    operations: tuple[Operation, ...] = ()
 
     @property
     def size(self) -> int:
@@ -83,6 +93,16 @@ class GraphBuilder:
         self._stages: list[Stage] = []
         self._notes: list[str] = []
         self._written = 0
+        self._operation: Operation | None = None
+
+    def begin(self, label: str) -> None:
+        """Say which of the model's operations the following calls carry out."""
+        self._operation = Operation(label)
+
+    def specify(self, detail: str) -> None:
+        """Add a detail, such as a window's sizes, to the present operation's label."""
+        if self._operation is not None:
+            self.begin(f"{self._operation.label} {detail}")
 
     def input(self, *, batched: bool = False) -> Tensor:
         """The network's input; ``batched`` puts a batch axis of 1 in front, as frameworks do."""
@@ -106,18 +126,26 @@ class GraphBuilder:
             )
         sources = {k: chain(first, linear) for k, first in tensor.sources.items()}
         bias = None if tensor.bias is None else chain(tensor.bias, linear)
-        return Tensor(shape, sources, bias)
+        return Tensor(shape, sources, bias, self._extended(tensor))
+
+    def _extended(self, *tensors: Tensor) -> tuple[Operation, ...]:
+        """The operations that made some tensors, and the present one."""
+        present = () if self._operation is None else (self._operation,)
+        merged = dict.fromkeys((*(operation for tensor in tensors for operation in tensor.operations), *present))
+        return tuple(merged)[-_MOST_OPERATIONS:]
 
     def reshape(self, tensor: Tensor, shape: Shape) -> Tensor:
         if prod(shape) != tensor.size:
             raise AffineLensError(f"a tensor of shape {tensor.shape} cannot be reshaped to {shape}")
-        return Tensor(shape, tensor.sources, tensor.bias)
+        return Tensor(shape, tensor.sources, tensor.bias, tensor.operations)
 
     def rearrange(self, tensor: Tensor, positions: Indices) -> Tensor:
         """The entries at the given positions of the flattened tensor, in the positions' shape; 0 where that is -1."""
         require_size(positions.size, f"a tensor of shape {positions.shape}")
         chosen = np.ascontiguousarray(positions, dtype=np.int64).ravel()
-        return self.linear(tensor, Select(chosen, tensor.size), positions.shape)
+        moved = self.linear(tensor, Select(chosen, tensor.size), positions.shape)
+        stays = np.array_equal(chosen, np.arange(tensor.size))
+        return replace(moved, operations=tensor.operations) if stays else moved
 
     def broadcast(self, tensor: Tensor, shape: Shape) -> Tensor:
         if tensor.shape == shape:
@@ -175,7 +203,7 @@ class GraphBuilder:
                 f"sums without an activation between them repeat more than {_MOST_STEPS} linear maps; "
                 f"add the maps up in the model"
             )
-        return Tensor(shape, sources, bias)
+        return Tensor(shape, sources, bias, self._extended(left, right))
 
     def add_constant(self, tensor: Tensor, constant: Floats) -> Tensor:
         return self.add(tensor, self.constant(constant))
@@ -259,7 +287,10 @@ class GraphBuilder:
         shape = tensor.shape if shape is None else shape
         if not tensor.sources and tensor.bias is not None:
             return self._settled(tensor, tensor.bias, activation, shape)
-        self._stages.append(Stage(name, self._affine_sum(tensor), activation))
+        before = replace(tensor, operations=tuple(o for o in tensor.operations if o is not self._operation))
+        kind = "" if self._operation is None else self._operation.label
+        self._stages.append(Stage(name, self._affine_sum(before), activation, kind, without_batch(shape)))
+        self._operation = None
         return Tensor(shape, {len(self._stages): identity(activation.size_out)})
 
     def _settled(self, tensor: Tensor, constant: LinearMap, activation: Activation, shape: Shape) -> Tensor:
@@ -275,10 +306,12 @@ class GraphBuilder:
         return self.add_constant(scaled, activation.offsets[units, pattern].reshape(shape))
 
     def finish(self, output: Tensor) -> Network:
-        return Network(self._input_shape, tuple(self._stages), self._affine_sum(output), tuple(self._notes))
+        shape = without_batch(output.shape)
+        return Network(self._input_shape, tuple(self._stages), self._affine_sum(output), tuple(self._notes), shape)
 
     def _affine_sum(self, tensor: Tensor) -> AffineSum:
-        return AffineSum(tensor.size, tuple(sorted(tensor.sources.items())), tensor.bias)
+        labels = tuple(operation.label for operation in tensor.operations)
+        return AffineSum(tensor.size, tuple(sorted(tensor.sources.items())), tensor.bias, labels)
 
 
 def _repeated(weight: Floats, rows: int) -> LinearMap:
@@ -291,6 +324,11 @@ def _repeated(weight: Floats, rows: int) -> LinearMap:
     back = np.arange(count * rows * width).reshape(count, width, rows).swapaxes(1, 2).ravel()
     each = Convolution(matrix[..., None], (rows,), (rows,), (1,), (1,), (0,))
     return chain(chain(Select(turned, len(turned)), each), Select(back, len(back)))
+
+
+def without_batch(shape: Shape) -> Shape:
+    """A tensor's shape as the user thinks of it: for one input."""
+    return shape[1:] if len(shape) > 1 and shape[0] == 1 else shape
 
 
 def axes_last(positions: Indices, axes: Sequence[int]) -> Indices:

@@ -63,6 +63,7 @@ def _evaluate(call: Call) -> Sequence[Value]:
     operator = call.node.operator
     if operator not in _OPERATORS:
         call.refuse(_reason(operator))
+    call.builder.begin(operator)
     result = _OPERATORS[operator](call)
     return result if isinstance(result, list) else [result]
 

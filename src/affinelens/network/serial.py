@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -49,7 +49,8 @@ def network_to_data(network: Network) -> tuple[dict[str, Any], Arrays]:
 
     def affine(total: AffineSum) -> dict[str, Any]:
         sources = [[k, linear(part)] for k, part in total.sources]
-        return {"size": total.size, "sources": sources, "bias": None if total.bias is None else linear(total.bias)}
+        bias = None if total.bias is None else linear(total.bias)
+        return {"size": total.size, "sources": sources, "bias": bias, "operations": list(total.operations)}
 
     def activation(function: Activation) -> dict[str, Any]:
         if isinstance(function, MaxGroups):
@@ -59,14 +60,17 @@ def network_to_data(network: Network) -> tuple[dict[str, Any], Arrays]:
             return {"kind": "piecewise linear", **columns}
         raise AffineLensError(f"an activation of type {type(function).__name__} cannot be saved")
 
-    stages = [
-        {"name": s.name, "linear": affine(s.linear), "activation": activation(s.activation)} for s in network.stages
-    ]
+    def stage(part: Stage) -> dict[str, Any]:
+        shown = {"name": part.name, "kind": part.kind, "shape": list(part.shape)}
+        return {**shown, "linear": affine(part.linear), "activation": activation(part.activation)}
+
+    stages = [stage(part) for part in network.stages]
     structure = {
         "input_shape": list(network.input_shape),
         "stages": stages,
         "output": affine(network.output),
         "notes": list(network.notes),
+        "output_shape": list(network.output_shape),
     }
     return structure, arrays
 
@@ -107,21 +111,26 @@ def network_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray
         fits = all(0 <= k < len(sizes) and (m.size_in, m.size_out) == (sizes[k], size) for k, m in sources)
         if not fits or (bias is not None and (bias.size_in, bias.size_out) != (1, size)):
             raise AffineLensError("the sizes of its linear maps do not fit together")
-        return AffineSum(size, sources, bias)
+        return AffineSum(size, sources, bias, tuple(str(label) for label in data.get("operations", ())))
 
     def activation(data: Mapping[str, Any]) -> Activation:
         if data["kind"] == "max":
             return MaxGroups(indices(data["starts"]))
         return PiecewiseLinear(floats(data["breakpoints"]), floats(data["slopes"]), floats(data["offsets"]))
 
-    shape = tuple(int(n) for n in structure["input_shape"])
+    def shape_of(data: Sequence[Any]) -> tuple[int, ...]:
+        return tuple(int(n) for n in data)
+
+    shape = shape_of(structure["input_shape"])
     sizes = [prod(shape)]
     stages = []
     for data in structure["stages"]:
-        stage = Stage(str(data["name"]), affine(data["linear"], sizes), activation(data["activation"]))
+        kind, outputs = str(data.get("kind", "")), shape_of(data.get("shape", ()))
+        stage = Stage(str(data["name"]), affine(data["linear"], sizes), activation(data["activation"]), kind, outputs)
         if stage.activation.size_in != stage.linear.size:
             raise AffineLensError("a stage's activation does not fit its linear map")
         sizes.append(stage.activation.size_out)
         stages.append(stage)
     output = affine(structure["output"], sizes)
-    return Network(shape, tuple(stages), output, tuple(str(note) for note in structure["notes"]))
+    notes = tuple(str(note) for note in structure["notes"])
+    return Network(shape, tuple(stages), output, notes, shape_of(structure.get("output_shape", ())))

@@ -24,6 +24,7 @@ from affinelens.network.torch_replay import (
     operator_name,
     place,
     result_of,
+    shown_name,
 )
 from affinelens.network.windows import Window
 
@@ -49,6 +50,7 @@ def evaluate(replay: Replay, node: Node, *, tail: bool) -> Any:
         call = Call(replay, node)
         if tail:
             return _without_tail(call)
+        replay.builder.begin(shown_name(node))
         return _operator(call)(call)
     except AffineLensError as error:
         raise error.located(f"{place(node)} ({node.target})") from error

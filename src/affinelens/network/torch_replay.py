@@ -181,6 +181,17 @@ def operator_name(node: Node) -> str:
     return str(getattr(node.target, "overloadpacket", node.target))
 
 
+def shown_name(node: Node) -> str:
+    """An operation as the user wrote it: torch's own layer that holds it, or else the function."""
+    kinds = [kind for _, kind in (node.meta.get("nn_module_stack") or {}).values()]
+    kind = kinds[-1] if kinds else ""
+    name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+    container = name.startswith("torch.nn.modules.container.")
+    if name.startswith("torch.nn.modules.") and not container:
+        return name.rpartition(".")[2]
+    return operator_name(node).removeprefix("aten.").strip("_")
+
+
 def place(node: Node) -> str:
     """The module that holds an operation, if it is not the whole, and the operation's name in the exported graph."""
     stack = module_paths(node)

@@ -46,6 +46,14 @@ class Window:
                 f"a window's sizes {self.sizes}, strides {self.strides} and dilations {self.dilations} must be positive"
             )
 
+    def __str__(self) -> str:
+        """The sizes and, where they are not 1, the strides and dilations, in the fewest words."""
+        parts = ["x".join(map(str, self.sizes))]
+        for word, numbers in (("stride", self.strides), ("dilation", self.dilations)):
+            if set(numbers) != {1}:
+                parts.append(f"{word} {'x'.join(map(str, numbers if len(set(numbers)) > 1 else numbers[:1]))}")
+        return " ".join(parts)
+
     def extent(self, axis: int) -> int:
         """How far a window reaches from its first entry to behind its last."""
         return (self.sizes[axis] - 1) * self.dilations[axis] + 1
@@ -128,6 +136,7 @@ def _convolved(
     outputs = sides[0] if adjoint else sides[1]
     shape = (batch, goal, *outputs)
     require_size(prod(shape), f"a tensor of shape {shape}")
+    builder.specify(str(window))
     several = batch > 1
     one = (1,) if several else ()
     count = (batch,) if several else ()
@@ -160,6 +169,7 @@ def average_pool(
     batch, channels, spatial = _parts(tensor)
     outputs = window.outputs(spatial)
     _require_tables(window, outputs)
+    builder.specify(str(window))
     total = builder.linear(tensor, _window_sum(tensor, window, outputs), (batch, channels, *outputs))
     if divisor is not None:
         return builder.divide(total, np.array(float(divisor)))
@@ -193,6 +203,7 @@ def max_pool(builder: GraphBuilder, tensor: Tensor, window: Window, name: str) -
     _, _, spatial = _parts(tensor)
     outputs = window.outputs(spatial)
     _require_tables(window, outputs)
+    builder.specify(str(window))
     tables = [window.members(axis, size, outputs[axis]) for axis, size in enumerate(spatial)]
     return _pooled_maximum(builder, tensor, tables, name)
 

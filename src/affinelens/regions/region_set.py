@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.domain import Domain
-from affinelens.engine import Certificate, Facets, Outcome, Status
+from affinelens.engine import Certificate, Facets, Outcome, Status, shown_counts
 from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.network import Network
 from affinelens.regions.local import LocalRegions, stored_vertices
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 Floats = NDArray[np.float64]
+# How wide a summary's texts are.
+_WIDTH = 62
 # Patterns are written out for whole networks up to this many bytes.
 _LARGEST_PATTERNS = 4 * 2**30
 
@@ -268,7 +270,6 @@ class RegionSet:
 
     def summary(self) -> dict[str, str]:
         """What the set is, as labels and short texts."""
-        layers = " -> ".join(f"{count:,}" for count in self.layer_counts)
         proof = self.certificate
         covered = "" if self.share is None or self.share == 1.0 else f"; {self.share:.1%} of the domain's volume"
         return {
@@ -276,7 +277,7 @@ class RegionSet:
             "status": f"{self.status}{covered}",
             "network": repr(self.network),
             "domain": repr(self.domain),
-            "cells by stage": layers,
+            "cells by stage": shown_counts(self.layer_counts, _WIDTH),
             "engine": f"{self.engine}, {self.seconds:.3g} s",
             "decisions": f"{proof.decisions:,}, of which {proof.by_exact_arithmetic:,} needed rational arithmetic",
         }
