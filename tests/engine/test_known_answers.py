@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.engine import Choice, choice
+from affinelens import engine as engines
+from affinelens.engine import Choice
 from brute_force import Layer, box, patterns_by_stage
 from networks import ABSOLUTE, HARD_TANH, compiled, patterns, relu_layers
 
@@ -83,10 +84,10 @@ def generic_hyperplanes(dim: int, count: int) -> tuple[list[list[int]], int]:
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every answer is asked of both kinds of engine (where ``count`` stands for ``vertex`` when counting)."""
 
-    def chosen(network: al.Network, frame: object, *, keep: bool) -> Choice:
+    def chosen(network: al.Network, frame: object, engine: str = "auto", *, keep: bool = True) -> Choice:
         return Choice("count" if request.param == "vertex" and not keep else request.param, "a test")
 
-    monkeypatch.setattr(choice, "automatic", chosen)
+    monkeypatch.setattr(engines, "choose", chosen)
     return request.param
 
 

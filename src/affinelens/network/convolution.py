@@ -87,6 +87,8 @@ class Convolution(LinearMap):
 
     def _convolved(self, kernel: Floats, columns: Floats) -> Floats:
         """One matrix product for a block of columns, on what the window sees at every position."""
+        if not self._taps:
+            return np.zeros((self.size_out, columns.shape[1]), dtype=columns.dtype)
         matrix = np.stack([kernel[_at(*tap)] for tap, _, _ in self._taps], axis=-1)
         matrix = (matrix.swapaxes(1, 2) if self.adjoint else matrix).swapaxes(2, 3)
         matrix = np.ascontiguousarray(matrix).reshape(self.groups, self._target[0], -1)
@@ -155,18 +157,21 @@ class Convolution(LinearMap):
         entries[:-width] = columns.numerators.entries()
         entries[-width:] = fmpz(0)
         rows = entries.reshape(-1, width)
+        filled = (rows[:-1] != 0).reshape(self.groups, channels, -1, width).any(axis=(0, 1, 3))
+        reached = np.flatnonzero(np.append(filled, False)[self._sources].any(axis=0))  # -1 is none
         positions = self._sources.shape[1]
         step = max(1, _INTEGERS_AT_A_TIME // (channels * len(self._sources) * width))
-        result = np.empty((self.groups, self._target[0], positions, width), dtype=object)
+        result = np.full((self.groups, self._target[0], positions, width), fmpz(0), dtype=object)
         for group, exact in enumerate(self._exact_kernels):
             kernel = exact.numerators
             start = (group * channels + np.arange(channels)) * prod(sizes)
-            for first in range(0, positions, step):
-                here = self._sources[:, first : first + step]
+            for first in range(0, len(reached), step):
+                block = reached[first : first + step]
+                here = self._sources[:, block]
                 picked = np.where(here < 0, self.size_in, here + start[:, None, None])
                 gathered = rows[picked].reshape(kernel.ncols(), -1)
                 product = kernel * fmpz_mat(*gathered.shape, gathered.ravel().tolist())
-                result[group, :, first : first + step] = _table(product, (-1, here.shape[1], width))
+                result[group, :, block] = _table(product, (-1, len(block), width)).swapaxes(0, 1)
         denominator = columns.denominator * self._exact_kernels[0].denominator
         return ExactMatrix(fmpz_mat(self.size_out, width, result.ravel().tolist()), denominator)
 

@@ -139,20 +139,35 @@ class Kept:
         return tuple(tuple(place[b] for b in clause if signs[b] == OPEN) for clause in possible)
 
     @cached_property
+    def labels(self) -> list[Indices]:
+        """Labels of all stages' pre-activations: of equal ones the functions are the same."""
+        labels, found = Labels(self.chart), []
+        for stage, known in zip(self.network.stages, self.bounds, strict=True):
+            found.append(labels.of_sum(stage.linear))
+            labels.add_outputs(stage.activation, found[-1], *possible_pieces(stage.activation, known.signs))
+        return found
+
+    @cached_property
     def leaders(self) -> Indices:
-        """For every break that can be crossed the first of its stage that is the same hyperplane, by their places."""
-        labels = Labels(self.chart)
+        """For every break that can be crossed the first of its stage that is the same hyperplane, by their places.
+
+        Candidates of a group are compared pair by pair, so their breaks lead themselves.
+        """
         found: list[int] = []
-        for stage, known, kept in zip(self.network.stages, self.bounds, self.all_stages, strict=True):
-            here = labels.of_sum(stage.linear)
-            labels.add_outputs(stage.activation, here, *possible_pieces(stage.activation, known.signs))
+        for kept in self.stages:
+            activation, labels = self.network.stages[kept.stage].activation, self.labels[kept.stage]
             first: dict[tuple[int, float], int] = {}
-            breaks, start = stage.activation.breaks, len(found)
-            for place, index in enumerate(kept.breaks.tolist(), start):
-                alone = isinstance(stage.activation, MaxGroups)
-                key = (int(here[breaks.plus[index]]), float(breaks.threshold[index]))
+            breaks, alone = activation.breaks, isinstance(activation, MaxGroups)
+            for place, index in enumerate(kept.breaks.tolist(), len(found)):
+                key = (int(labels[breaks.plus[index]]), float(breaks.threshold[index]))
                 found.append(place if alone else first.setdefault(key, place))
         return np.array(found, dtype=np.int64)
+
+    def first_like(self, stage: int) -> Indices:
+        """For every unit of a switching stage the first one that is the same function."""
+        kept = self.stages[stage]
+        _, first, like = np.unique(self.labels[kept.stage][kept.units], return_index=True, return_inverse=True)
+        return first[like.ravel()]
 
     def dependencies(self, stage: int, index: int) -> Indices:
         """The network's choices that a break of a switching stage can depend on, of those that can switch."""

@@ -157,8 +157,8 @@ def scattered(network: Any, *, name: str = "vertex", vertices: bool = False) -> 
     network = network if isinstance(network, al.Network) else al.network(network)
     keep = name == "vertex"
     walk = driver.Walk(
-        network, cube(network).frame, Limits(), name=name, facets=keep, vertices=vertices, keep=keep, progress=None,
-        sink=None,
+        network, cube(network).frame, Limits(), name=name, kept=None, facets=keep, vertices=vertices, keep=keep,
+        progress=None, sink=None,
     )  # fmt: skip
     walk._idle = 1
     walk._queue = _AlwaysShort(walk._queue)

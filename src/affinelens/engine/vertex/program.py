@@ -42,8 +42,9 @@ THRESHOLD, JUMP, GAP = range(3)
 FIRST_UNIT, GROUP_SIZE, PAIRS = range(3)
 # Rows of Program.unit.
 BASE_SLOPE, FIXED_ERROR, FIXED_CONSTANT_ERROR, NORM = range(4)
-# Columns of Program.copy: where the break of the ReLU is that a unit repeats, among all lanes (or -1), and its number.
-COPIED_LANE, COPIED_BREAK = range(2)
+# Columns of Program.copy: where the break of the ReLU is that a unit repeats, among all lanes (or -1), and its number;
+# and the first unit of the stage that is the same function.
+COPIED_LANE, COPIED_BREAK, FIRST_LIKE = range(3)
 # Columns of Program.target.
 TARGET, BREAK_COLUMNS, BASE_COLUMNS = range(3)
 
@@ -119,7 +120,9 @@ def compile_program(network: Network, frame: Frame, kept: Kept | None = None, wa
     else:
         activations = [stage.activation for stage in kept.stages]
         found = compact_rows(kept, chart, np.ones(frame.dim + 1))
-        numbers = [StageNumbers.of_rows(r, activations[i], activations[:i]) for i, r in enumerate(found)]
+        numbers = [
+            StageNumbers.of_rows(r, activations[i], activations[:i], kept.first_like(i)) for i, r in enumerate(found)
+        ]
         leader = kept.leaders
         orientation = np.ones(len(leader), dtype=np.int64)
         exact_rows = lambda: SwitchingRows(kept, chart)  # noqa: E731
@@ -271,15 +274,16 @@ def _followers(leader: Indices) -> tuple[Indices, Indices]:
 
 
 def _copies(parts: Sequence[StageParts]) -> Indices:
-    """For every unit the break that it repeats the ReLU of, or -1."""
+    """For every unit of a grouped stage the break that it repeats the ReLU of, or -1, and the unit that it is like."""
     units = _offsets(part.padded for part in parts)
     lanes = _offsets(part.padded_breaks for part in parts)
     breaks = _offsets(len(part.activation.breaks) for part in parts)
-    table = np.full((int(units[-1]), 2), -1, dtype=np.int64)
+    table = np.full((int(units[-1]), 3), -1, dtype=np.int64)
     for index, part in enumerate(parts):
         if part.grouped:
+            table[units[index] : units[index] + part.units, FIRST_LIKE] = part.numbers.first_like
             for unit, source, copied in part.copies():
-                table[units[index] + unit] = lanes[source] + copied, breaks[source] + copied
+                table[units[index] + unit, :FIRST_LIKE] = lanes[source] + copied, breaks[source] + copied
     return table
 
 

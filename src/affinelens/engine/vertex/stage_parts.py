@@ -19,6 +19,7 @@ from affinelens.network.linear_map import Dense, LinearMap
 from affinelens.restrict import CompactRows
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 # Bounds are sums of few non-negative terms computed in float64; this factor covers their own rounding.
 SLACK = 1.0 + 2.0**-30
 # Integers up to this size are exact in float64.
@@ -43,13 +44,15 @@ class StageNumbers:
 
     ``fixed`` includes what earlier units output below all their breaks. A map comes with whether its entries are
     exact; each is correctly rounded otherwise. ``error``, if it is given, is how far the true functions may be from
-    these on the domain, and then all numbers are taken as they are.
+    these on the domain, and then all numbers are taken as they are. ``first_like`` says for every unit which one is
+    known to be the same function.
     """
 
     activation: Activation
     fixed: Floats
     fixed_is_exact: bool
     maps: tuple[tuple[int, Floats, bool], ...]
+    first_like: Indices
     error: Floats | None = None
 
     @classmethod
@@ -70,10 +73,12 @@ class StageNumbers:
             again = ExactMatrix.from_floats(table)
             exact = bool(again.numerators * total.denominator == total.numerators * again.denominator)
         maps = [(k - 1, *multiplied_out(linear)) for k, linear in stage.linear.sources if k > 0]
-        return cls(stage.activation, table, exact, tuple(maps))
+        return cls(stage.activation, table, exact, tuple(maps), np.arange(stage.activation.size_in))
 
     @classmethod
-    def of_rows(cls, rows: CompactRows, activation: Activation, earlier: Sequence[Activation]) -> StageNumbers:
+    def of_rows(
+        cls, rows: CompactRows, activation: Activation, earlier: Sequence[Activation], first_like: Indices
+    ) -> StageNumbers:
         """From the rows of switching units, whose error on the domain is known."""
         fixed, error = rows.fixed.copy(), rows.error
         for k, matrix in rows.maps.items():
@@ -82,7 +87,8 @@ class StageNumbers:
                 fixed[:, -1] += matrix @ offsets
                 error = error + SLACK * gamma(len(offsets) + 2) * (np.abs(matrix) @ np.abs(offsets))
                 error = error + SLACK * 2 * UNIT_ROUNDOFF * np.abs(fixed[:, -1])
-        return cls(activation, fixed, False, tuple((k, matrix, True) for k, matrix in rows.maps.items()), error)
+        maps = tuple((k, matrix, True) for k, matrix in rows.maps.items())
+        return cls(activation, fixed, False, maps, first_like, error)
 
 
 def _lowest_offsets(activation: Activation) -> Floats:

@@ -11,8 +11,8 @@ from affinelens.engine.vertex.error_bounds import crossing_error, value_bound
 from affinelens.engine.vertex.jit import inlined, kernel, unreordered
 from affinelens.engine.vertex.lanes import LANES, above, largest, load, splat, store, total
 from affinelens.engine.vertex.program import (
-    BREAK_OFFSET, CHOICE, CHOICE_OFFSET, COPIED_BREAK, FIRST_UNIT, GROUPED, GROUP_SIZE, LANE_OFFSET, MINUS,
-    PADDED_BREAKS, PLUS, UNIT_OFFSET, Program,
+    BREAK_OFFSET, CHOICE, CHOICE_OFFSET, COPIED_BREAK, FIRST_LIKE, FIRST_UNIT, GROUPED, GROUP_SIZE, LANE_OFFSET, LEADER,
+    MINUS, PADDED_BREAKS, PLUS, UNIT_OFFSET, Program,
 )  # fmt: skip
 from affinelens.engine.vertex.state import (
     BASE, BIT, BLOCK_BASE, BLOCK_EXTRA, BLOCK_SIZE, BREAK, BY_INTEGERS, CONSTANT_ERROR, DECIDED, IS_WHOLE, KNOWN, PLACE,
@@ -362,17 +362,16 @@ def look_again(
 def _is_tied(program: Program, bits: Any, rows: Rows, slots: Any, stage: int, place: int, v: int, words: int) -> bool:
     """Whether two candidates of a group are equal at a vertex because of other hyperplanes that it lies on.
 
-    Those are ties between members of the group, and zeros of ReLUs that members repeat: from them, equality is passed
-    on from member to member.
+    Those are ties between units of the stage that are like members of the group, and zeros of ReLUs that members
+    repeat: from them, equality is passed on from member to member.
     """
     d, offset = program.dim, program.stage[stage, BREAK_OFFSET]
     asked = rows.whole[place, d + BREAK]
-    choice = program.hyperplane[asked, CHOICE]
-    group = program.stage[stage, CHOICE_OFFSET] + choice
+    group = program.stage[stage, CHOICE_OFFSET] + program.hyperplane[asked, CHOICE]
     first, size = program.group[group, FIRST_UNIT], program.group[group, GROUP_SIZE]
     if size > 64:
         return False
-    units = program.stage[stage, UNIT_OFFSET] + first
+    units = program.stage[stage, UNIT_OFFSET]
     equal = ONE << np.uint64(program.hyperplane[asked, PLUS] - first)
     wanted = ONE << np.uint64(program.hyperplane[asked, MINUS] - first)
     zero = NONE
@@ -384,14 +383,20 @@ def _is_tied(program: Program, bits: Any, rows: Rows, slots: Any, stage: int, pl
             while rest != NONE:
                 b = rows.whole[slots[64 * w + lowest_bit(rest), PLACE], d + BREAK]
                 rest &= rest - ONE
-                if b >= offset and program.hyperplane[b, CHOICE] == choice:
-                    pair = ONE << np.uint64(program.hyperplane[b, PLUS] - first)
-                    pair |= ONE << np.uint64(program.hyperplane[b, MINUS] - first)
-                    if pair & equal != NONE:
-                        equal |= pair
+                if b >= offset:
+                    plus = program.copy[units + program.hyperplane[b, PLUS], FIRST_LIKE]
+                    minus = program.copy[units + program.hyperplane[b, MINUS], FIRST_LIKE]
+                    tied = NONE
+                    for member in range(size):
+                        like = program.copy[units + first + member, FIRST_LIKE]
+                        if like in (plus, minus):
+                            tied |= ONE << np.uint64(member)
+                    if tied & equal != NONE:
+                        equal |= tied
                 elif b >= 0:
                     for member in range(size):
-                        if program.copy[units + member, COPIED_BREAK] == b:
+                        copied = program.copy[units + first + member, COPIED_BREAK]
+                        if copied >= 0 and program.hyperplane[copied, LEADER] == b:
                             zero |= ONE << np.uint64(member)
         if zero & equal != NONE:
             equal |= zero
