@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import ExactMatrix
 from affinelens.network.activation import MaxGroups, PiecewiseLinear
 from affinelens.network.canonical import AffineSum, Network
-from affinelens.network.linear_map import LinearMap
+from affinelens.network.linear_map import LinearMap, Select
 
 Pattern = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
@@ -29,18 +29,61 @@ class Adjoint:
         self._chart = chart
         self._transposed: dict[int, LinearMap] = {}
         self._biases: dict[int, ExactMatrix] = {}
+        self._tables: dict[int, ExactMatrix] = {}
 
     def break_row(self, stage: int, index: int, pattern: Pattern) -> list[fmpz]:
         """A break's function where the pattern of earlier stages holds: integers, a positive multiple of it."""
         breaks = self._network.stages[stage].activation.breaks
+        direct = self.direct_break_row(stage, index, pattern)
+        if direct is not None:
+            return direct.row(0)
         start = np.zeros((self._network.stages[stage].linear.size, 1))
         start[breaks.plus[index]] = 1.0
         if breaks.minus[index] >= 0:
             start[breaks.minus[index]] = -1.0
         function = self.rows(self._network.stages[stage].linear, start, pattern, stage)
-        constant = np.zeros(function.shape)
-        constant[0, -1] = breaks.threshold[index]
-        return (function - ExactMatrix.from_floats(constant)).row(0)
+        return (function - self._constant(breaks.threshold[index])).row(0)
+
+    def direct_break_row(self, stage: int, index: int, pattern: Pattern) -> ExactMatrix | None:
+        """A break's function where it is at hand: units that depend on the input only, and selections of those."""
+        breaks = self._network.stages[stage].activation.breaks
+        plus = self._direct_row(stage, int(breaks.plus[index]), pattern)
+        minus = ExactMatrix.zeros(1, self._chart.shape[1])
+        if breaks.minus[index] >= 0 and plus is not None:
+            other = self._direct_row(stage, int(breaks.minus[index]), pattern)
+            if other is None:
+                return None
+            minus = other
+        return None if plus is None else plus - minus - self._constant(breaks.threshold[index])
+
+    def _direct_row(self, stage: int, unit: int, pattern: Pattern) -> ExactMatrix | None:
+        linear = self._network.stages[stage].linear
+        if all(k == 0 for k, _ in linear.sources):
+            if stage not in self._tables:
+                one = self._constant(1.0)
+                self._tables[stage] = linear.propagate_exact([self._chart], one)
+            table = self._tables[stage]
+            return ExactMatrix(fmpz_mat(1, table.shape[1], table.row(unit)), table.denominator)
+        source, selection = linear.sources[0]
+        if len(linear.sources) > 1 or linear.bias is not None or not isinstance(selection, Select):
+            return None
+        taken = int(selection.indices[unit])
+        if taken < 0:
+            return ExactMatrix.zeros(1, self._chart.shape[1])
+        activation = self._network.stages[source - 1].activation
+        piece = int(self._network.stage_pattern(pattern, source - 1)[taken])
+        if isinstance(activation, MaxGroups):
+            return self._direct_row(source - 1, int(activation.starts[taken]) + piece, pattern)
+        assert isinstance(activation, PiecewiseLinear)
+        below = self._direct_row(source - 1, taken, pattern)
+        if below is None:
+            return None
+        scaled = below.scaled_rows(ExactMatrix.from_floats(activation.slopes[taken, piece : piece + 1]))
+        return scaled + self._constant(float(activation.offsets[taken, piece]))
+
+    def _constant(self, value: float) -> ExactMatrix:
+        """A function that is the given constant."""
+        return ExactMatrix.from_floats(np.append(np.zeros(self._chart.shape[1] - 1), value)[None, :])
 
     def outputs(self, pattern: Pattern) -> ExactMatrix:
         """The network's outputs ``[J | c]`` where the pattern holds."""

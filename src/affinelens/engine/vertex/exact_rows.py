@@ -104,8 +104,13 @@ class SwitchingRows(ExactRows):
         key = self._key(stage, inner, pattern)
         found = self._nearby.get(key)
         if found is None:
-            row, error = self._accurate.break_row(here.stage, int(here.breaks[inner]), pattern)
-            found = [_fraction(value) for value in row], Fraction(error)
+            number = int(here.breaks[inner])
+            exact = self._adjoint.direct_break_row(here.stage, number, pattern)
+            if exact is not None:
+                found = exact.to_fractions()[0], Fraction(0)
+            else:
+                row, error = self._accurate.break_row(here.stage, number, pattern)
+                found = [_fraction(value) for value in row], Fraction(error)
             _remember(self._nearby, key, found)
         return found
 
