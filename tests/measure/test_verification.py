@@ -173,7 +173,7 @@ def test_brute_force_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
         expected = by_brute_force(model, prop)
         found[expected] = found.get(expected, 0) + 1
         for restricted_from in (1 << 20, -1):
-            monkeypatch.setattr(choice, "_RESTRICTED_FROM", restricted_from)
+            monkeypatch.setattr(choice, "_MANY_COEFFICIENTS", restricted_from)
             verdict = al.verify(model, prop, workers=1 + seed % 2)
             assert verdict.result is expected, seed
             if verdict.witness is not None:

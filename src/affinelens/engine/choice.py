@@ -14,9 +14,10 @@ ENGINES = ("auto", vertex.NAME, vertex.COUNT_NAME, linear_program.NAME)
 # A cell of dimension d has about 2**d vertices, and the vertex engine looks at pairs of them.
 _LARGEST_DIMENSION = 10
 _LARGEST_ALLOWED_DIMENSION = 14
-# A network whose maps between stages have more coefficients, written out, than this is restricted first: only the part
-# that switches is then written out.
-_RESTRICTED_FROM = 1 << 20
+# A network whose maps between stages have more coefficients, written out, or that has more hyperplanes than this is
+# restricted first: only the part that switches is then written out.
+_MANY_COEFFICIENTS = 1 << 20
+_MANY_HYPERPLANES = 1 << 11
 # The kernels hold the maps between stages as plain matrices.
 _MOST_COEFFICIENTS = 1 << 28
 _MOST_HYPERPLANES = 1 << 16
@@ -47,7 +48,8 @@ def choose(network: Network, frame: Frame, engine: str = "auto", *, keep: bool =
     kept = None
     obstacle = _dimension_obstacle(frame, largest)
     if obstacle is None:
-        kept = restrict(network, frame) if _coefficients(network) > _RESTRICTED_FROM else None
+        is_large = _coefficients(network) > _MANY_COEFFICIENTS or network.break_offsets[-1] > _MANY_HYPERPLANES
+        kept = restrict(network, frame) if is_large else None
         obstacle = _size_obstacle(network, kept)
     if engine == "auto":
         if obstacle is not None:
