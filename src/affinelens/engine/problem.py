@@ -204,7 +204,7 @@ class _DomainSplit:
 
 def _rounded_up(value: Fraction) -> float:
     """The least float64 that is not below a rational."""
-    rounded = float(value)
+    rounded = quotient(value.numerator, value.denominator)
     return rounded if rounded >= value else float(np.nextafter(rounded, np.inf))
 
 

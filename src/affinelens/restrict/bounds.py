@@ -30,7 +30,7 @@ OPEN = 2
 _MOST_SYMBOLS = 4096
 # Bounds are loose if most of a later stage is open, and that makes many breaks.
 _MANY_OPEN = 1024
-_LOOSE = 0.5
+_LOOSE = 0.15
 # Pairs of candidates are compared this many at a time.
 _PAIRS_AT_ONCE = 4096
 
