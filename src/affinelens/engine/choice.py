@@ -17,7 +17,7 @@ _LARGEST_ALLOWED_DIMENSION = 14
 # A network whose maps between stages have more coefficients, written out, or that has more hyperplanes than this is
 # restricted first: only the part that switches is then written out.
 _MANY_COEFFICIENTS = 1 << 20
-_MANY_HYPERPLANES = 1 << 11
+_MANY_HYPERPLANES = 1 << 12
 # The kernels hold the maps between stages as plain matrices.
 _MOST_COEFFICIENTS = 1 << 28
 _MOST_HYPERPLANES = 1 << 16
