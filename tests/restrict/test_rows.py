@@ -69,12 +69,14 @@ def test_accurate_and_exact_rows_agree_at_points_of_their_region(seed: int) -> N
     for point in rational_points(np.random.default_rng(seed), box, 3):
         before, _ = _values(network, point)
         pattern = _pattern(network, before)
+        wanted = [(k, i) for k, part in enumerate(network.stages) for i in range(len(part.activation.breaks))]
+        near_rows = dict(zip(wanted, accurate.break_rows(wanted, pattern), strict=True))
         for stage, part in enumerate(network.stages):
             breaks = part.activation.breaks
             for index in range(len(breaks)):
                 minus = before[stage][breaks.minus[index]] if breaks.minus[index] >= 0 else Fraction(0)
                 value = before[stage][breaks.plus[index]] - minus - Fraction(breaks.threshold[index])
-                row, error = accurate.break_row(stage, index, pattern)
+                row, error = near_rows[stage, index]
                 near = sum(
                     (Fraction(float(a)) * x for a, x in zip(row, [*point, Fraction(1)], strict=True)), Fraction(0)
                 )

@@ -1,7 +1,8 @@
-"""One hyperplane on one path in extended precision: between float64 and rational arithmetic."""
+"""Hyperplanes on one path in extended precision: between float64 and rational arithmetic."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,28 +39,41 @@ class AccurateRows(Backward):
         behind, rounding = applied(transposed, cotangent)
         return behind, np.full(cotangent.shape[1], float(rounding @ largest))
 
-    def break_row(self, stage: int, index: int, pattern: Pattern) -> tuple[Extended, float]:
-        """A break's function ``[w | b]`` where the pattern of earlier stages holds, and its error on the domain."""
-        here = self.network.stages[stage]
-        breaks = here.activation.breaks
-        cotangent = np.zeros((here.linear.size, 1), dtype=np.longdouble)
-        cotangent[breaks.plus[index]] = 1.0
-        if breaks.minus[index] >= 0:
-            cotangent[breaks.minus[index]] = -1.0
-        carried = self.carried(1, stage + 1)
-        self.pull(here.linear, cotangent, carried)
-        for below in range(stage - 1, -1, -1):
-            arrived = carried.cotangents[below + 1]
+    def break_rows(self, breaks: Sequence[tuple[int, int]], pattern: Pattern) -> list[tuple[Extended, float]]:
+        """Functions ``[w | b]`` of breaks, by stage and number, where the pattern holds; and their errors there."""
+        deepest = max(stage for stage, _ in breaks)
+        carried = self.carried(len(breaks), deepest + 2)
+        for stage in range(deepest, -1, -1):
+            cotangent = self._starting(stage, breaks)
+            arrived = carried.cotangents[stage + 1]
             if arrived is not None and arrived.any():
-                part = self.network.stage_pattern(pattern, below).astype(np.int64)
-                self.pull(self.network.stages[below].linear, self.through(below, arrived, part, carried), carried)
-        row = np.zeros(self._chart.main.shape[1], dtype=np.longdouble)
+                part = self.network.stage_pattern(pattern, stage).astype(np.int64)
+                behind = self.through(stage, arrived, part, carried)
+                cotangent = behind if cotangent is None else behind + cotangent  # no column has both
+            if cotangent is not None:
+                self.pull(self.network.stages[stage].linear, cotangent, carried)
+        rows = np.zeros((len(breaks), self._chart.main.shape[1]), dtype=np.longdouble)
         at_input = carried.cotangents[0]
         if at_input is not None:
-            row += (at_input * self._chart.main).sum(axis=0)
+            rows += at_input.T @ self._chart.main
             size = self._chart.error + (len(at_input) + 2) * 2 * MAIN_ROUNDOFF * self.largest[0]
             carried.error += weighed(at_input, size)
-        constant, threshold = carried.constant[0], breaks.threshold[index]
-        row[-1] += constant - threshold
-        carried.error += 8 * MAIN_ROUNDOFF * float(abs(row[-1]) + abs(constant) + abs(threshold))
-        return row, float(upward(carried.error)[0])
+        thresholds = np.array([self.network.stages[k].activation.breaks.threshold[index] for k, index in breaks])
+        rows[:, -1] += carried.constant - thresholds
+        size = np.abs(rows[:, -1]) + np.abs(carried.constant) + np.abs(thresholds)
+        errors = upward(carried.error + 8 * MAIN_ROUNDOFF * size.astype(np.float64))
+        return list(zip(rows, errors.tolist(), strict=True))
+
+    def _starting(self, stage: int, breaks: Sequence[tuple[int, int]]) -> Extended | None:
+        """The cotangent of those breaks that belong to a stage, a column each, or None if there are none."""
+        here = self.network.stages[stage]
+        table = here.activation.breaks
+        columns = [(column, index) for column, (k, index) in enumerate(breaks) if k == stage]
+        if not columns:
+            return None
+        cotangent = np.zeros((here.linear.size, len(breaks)), dtype=np.longdouble)
+        for column, index in columns:
+            cotangent[table.plus[index], column] = 1.0
+            if table.minus[index] >= 0:
+                cotangent[table.minus[index], column] = -1.0
+        return cotangent

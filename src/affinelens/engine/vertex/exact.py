@@ -13,6 +13,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 from numpy.typing import NDArray
 
+from affinelens.engine.vertex.exact_rows import Nearby
 from affinelens.engine.vertex.program import BREAK_OFFSET, Compiled
 from affinelens.engine.vertex.state import (
     ANSWER,
@@ -67,15 +68,14 @@ class Arbiter:
         If the rows that meet in the vertex are off by at most e_j there, and g are the coefficients by which the row in
         question depends on theirs, its value at the point where the nearby rows vanish is off by e + sum |g_j| e_j.
         """
-        asked = self._nearby_row(state, place)
-        if asked is None:
-            return 0
         d = self._compiled.program.dim
         slots = _bits(state.tight(np.array([vertex]))[0])
-        found = [self._nearby_row(state, int(state.stack.slot[slot, PLACE])) for slot in slots[:d]]
-        rows = [row for row in found if row is not None]
-        normals = fmpq_mat(d, d, [_rational(a) for row, _ in rows for a in row[:d]]) if len(rows) == d else None
-        if normals is None or normals.det() == 0:
+        found = self._nearby_rows(state, [place, *(int(state.stack.slot[slot, PLACE]) for slot in slots[:d])])
+        if found is None or len(found) <= d:
+            return 0
+        asked, rows = found[0], found[1:]
+        normals = fmpq_mat(d, d, [_rational(a) for row, _ in rows for a in row[:d]])
+        if normals.det() == 0:
             return 0
         row, error = asked
         weights = fmpq_mat(1, d, [_rational(a) for a in row[:d]]) * normals.inv()
@@ -84,12 +84,20 @@ class Arbiter:
         bound = error + sum((abs(share) * off for share, (_, off) in zip(shares, rows, strict=True)), Fraction(0))
         return 0 if abs(value) <= bound else (1 if value > 0 else -1)
 
-    def _nearby_row(self, state: State, place: int) -> tuple[list[Fraction], Fraction] | None:
-        number = int(state.rows.whole[place, self._compiled.program.dim + BREAK])
-        if self._rows <= place < self._cube:
-            stage = int(np.searchsorted(self._offsets, number, side="right")) - 1
-            return self._exact_rows.nearby_row(state.rows, stage, number - self._offsets[stage])
-        return [Fraction(int(a)) for a in self._row(state, place)], Fraction(0)
+    def _nearby_rows(self, state: State, places: list[int]) -> list[Nearby] | None:
+        """Rows by place: the domain's exactly, breaks' in extended precision if they are to be had in that."""
+        wanted = {}
+        for place in places:
+            if self._rows <= place < self._cube:
+                number = int(state.rows.whole[place, self._compiled.program.dim + BREAK])
+                stage = int(np.searchsorted(self._offsets, number, side="right")) - 1
+                wanted[place] = stage, number - self._offsets[stage]
+        found = self._exact_rows.nearby_rows(state.rows, list(wanted.values()))
+        if found is None:
+            return None
+        near = dict(zip(wanted, found, strict=True))
+        exact = {p: ([Fraction(int(a)) for a in self._row(state, p)], Fraction(0)) for p in places if p not in near}
+        return [near[place] if place in near else exact[place] for place in places]
 
     def interior_point(self, state: State, index: int) -> tuple[Fraction, ...] | None:
         """Put a point inside the region just found; if float64 has none, return a rational one."""

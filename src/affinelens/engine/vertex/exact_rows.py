@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from affinelens.engine.vertex.state import Rows
 
 Pattern = NDArray[np.integer[Any]]
+# A function's coefficients and how far it may be off on the domain.
+Nearby = tuple[list[Fraction], Fraction]
 _FORMS_KEPT = 4096
 
 
@@ -30,8 +33,8 @@ class ExactRows(ABC):
     def row(self, rows: Rows, stage: int, inner: int) -> list[fmpz]:
         """The function of a stage's hyperplane as integers: any positive multiple of it."""
 
-    def nearby_row(self, rows: Rows, stage: int, inner: int) -> tuple[list[Fraction], Fraction] | None:
-        """A function close to a hyperplane's and how far it is off on the domain, where that is cheaper to have."""
+    def nearby_rows(self, rows: Rows, wanted: Sequence[tuple[int, int]]) -> list[Nearby] | None:
+        """Functions close to hyperplanes', by stage and number there, where those are cheaper to have."""
         return None
 
 
@@ -87,7 +90,7 @@ class SwitchingRows(ExactRows):
         self._adjoint = Adjoint(kept.network, chart)
         self._accurate = AccurateRows(kept, chart)
         self._exact: OrderedDict[bytes, list[fmpz]] = OrderedDict()
-        self._nearby: OrderedDict[bytes, tuple[list[Fraction], Fraction]] = OrderedDict()
+        self._nearby: OrderedDict[bytes, Nearby] = OrderedDict()
         self._dependencies: dict[tuple[int, int], NDArray[np.int64]] = {}
 
     def row(self, rows: Rows, stage: int, inner: int) -> list[fmpz]:
@@ -99,20 +102,28 @@ class SwitchingRows(ExactRows):
             _remember(self._exact, key, found)
         return found
 
-    def nearby_row(self, rows: Rows, stage: int, inner: int) -> tuple[list[Fraction], Fraction]:
-        here, pattern = self._kept.stages[stage], self._network_pattern(rows, stage)
-        key = self._key(stage, inner, pattern)
-        found = self._nearby.get(key)
-        if found is None:
-            number = int(here.breaks[inner])
-            exact = self._adjoint.direct_break_row(here.stage, number, pattern)
-            if exact is not None:
-                found = exact.to_fractions()[0], Fraction(0)
-            else:
-                row, error = self._accurate.break_row(here.stage, number, pattern)
-                found = [_fraction(value) for value in row], Fraction(error)
-            _remember(self._nearby, key, found)
-        return found
+    def nearby_rows(self, rows: Rows, wanted: Sequence[tuple[int, int]]) -> list[Nearby]:
+        if not wanted:
+            return []
+        pattern = self._network_pattern(rows, max(stage for stage, _ in wanted))
+        keys = [self._key(stage, inner, pattern) for stage, inner in wanted]
+        found = {key: self._nearby[key] for key in keys if key in self._nearby}
+        missing: dict[bytes, tuple[int, int]] = {}
+        for key, (stage, inner) in zip(keys, wanted, strict=True):
+            here = self._kept.stages[stage]
+            if key not in found:
+                exact = self._adjoint.direct_break_row(here.stage, int(here.breaks[inner]), pattern)
+                if exact is not None:
+                    found[key] = exact.to_fractions()[0], Fraction(0)
+                else:
+                    missing[key] = here.stage, int(here.breaks[inner])
+        if missing:
+            rows_found = self._accurate.break_rows(list(missing.values()), pattern)
+            for key, (row, error) in zip(missing, rows_found, strict=True):
+                found[key] = [_fraction(value) for value in row], Fraction(error)
+        for key, near in found.items():
+            _remember(self._nearby, key, near)
+        return [found[key] for key in keys]
 
     def _key(self, stage: int, inner: int, pattern: Pattern) -> bytes:
         """The break and what its function can depend on: the same row is met on many paths."""
