@@ -61,6 +61,12 @@ def test_nothing_switches() -> None:
     assert _require_same(network, al.Box(-1, 1, dim=2)) == 1
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-200])
+def test_numbers_so_small_that_their_errors_underflow(size: float) -> None:
+    layers = [([[size, 0.0], [0.0, size], [size, -size]], [0.0, 0.0, 0.0]), ([[1.0, 1.0, 1.0]], [0.0])]
+    assert _require_same(al.network(layers), al.Box(-1, 1, dim=2)) == 6
+
+
 def test_large_networks_are_restricted_and_say_which_choices_switch(tmp_path: object) -> None:
     generator = np.random.default_rng(0)
     layers = [

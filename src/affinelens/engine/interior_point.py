@@ -12,6 +12,7 @@ An answer depends on the program alone, not on what was asked before.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numba as nb
@@ -36,8 +37,9 @@ _SHORT_OF_THE_BORDER = 0.99
 _NO_GAP = 1e-15
 # Sums may be taken in any order: nothing here is proved.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
-_entry: Any = nb.njit(cache=True, **_OPTIONS)
-_inner: Any = nb.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+_entry: _Decorator = nb.njit(cache=True, **_OPTIONS)
+_inner: _Decorator = nb.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
 
 
 def look_inside(
@@ -64,7 +66,7 @@ def look_on_sides(
 
 
 @_entry
-def _look_inside(normals, offsets, rows, signs, low, high, depth):  # type: ignore[no-untyped-def]
+def _look_inside(normals: Any, offsets: Any, rows: Any, signs: Any, low: Any, high: Any, depth: Any) -> Any:
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     scaled, start, length = _on_unit_box(normals, offsets, rows, signs, middle, half)
     origin, equal = np.zeros(len(low)), np.full(len(rows), 1.0 / len(rows))
@@ -73,7 +75,7 @@ def _look_inside(normals, offsets, rows, signs, low, high, depth):  # type: igno
 
 
 @_entry
-def _look_on_sides(normals, offsets, rows, signs, low, high, sides):  # type: ignore[no-untyped-def]
+def _look_on_sides(normals: Any, offsets: Any, rows: Any, signs: Any, low: Any, high: Any, sides: Any) -> Any:
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     scaled, start, _ = _on_unit_box(normals, offsets, rows, signs, middle, half)
     origin, equal = np.zeros(len(low)), np.full(len(rows), 1.0 / len(rows))
@@ -95,7 +97,7 @@ def _look_on_sides(normals, offsets, rows, signs, low, high, sides):  # type: ig
 
 
 @_inner
-def _on_unit_box(normals, offsets, rows, signs, middle, half):  # type: ignore[no-untyped-def]
+def _on_unit_box(normals: Any, offsets: Any, rows: Any, signs: Any, middle: Any, half: Any) -> Any:
     """Rows, turned to the stated sides, as functions of y in [-1, 1]^dim, of length 1; and their lengths before."""
     count, dim = len(rows), len(half)
     scaled = np.empty((count, dim))
@@ -118,7 +120,7 @@ def _on_unit_box(normals, offsets, rows, signs, middle, half):  # type: ignore[n
 
 
 @_inner
-def _deepest(rows, offsets, depth, first, first_weight):  # type: ignore[no-untyped-def]
+def _deepest(rows: Any, offsets: Any, depth: Any, first: Any, first_weight: Any) -> Any:
     """Answer for unit rows on the box [-1, 1]^dim, from a first point inside it and first multipliers of sum 1.
 
     The point is y, its distances from the box are ``up`` and ``down``; ``slack`` is what each row exceeds the margin
@@ -226,7 +228,7 @@ def _deepest(rows, offsets, depth, first, first_weight):  # type: ignore[no-unty
 
 
 @_inner
-def _dot(left, right):  # type: ignore[no-untyped-def]
+def _dot(left: Any, right: Any) -> Any:
     total = 0.0
     for j in range(len(left)):
         total += left[j] * right[j]
@@ -234,7 +236,7 @@ def _dot(left, right):  # type: ignore[no-untyped-def]
 
 
 @_inner
-def _combination(rows, weight):  # type: ignore[no-untyped-def]
+def _combination(rows: Any, weight: Any) -> Any:
     total = np.zeros(rows.shape[1])
     for i in range(rows.shape[0]):
         factor = weight[i]
@@ -244,13 +246,13 @@ def _combination(rows, weight):  # type: ignore[no-untyped-def]
 
 
 @_inner
-def _longest(step, value, change):  # type: ignore[no-untyped-def]
+def _longest(step: Any, value: Any, change: Any) -> Any:
     """The share of a change, at most ``step``, after which a value is not yet negative."""
     return min(step, -value / change) if change < 0 else step
 
 
 @_inner
-def _normal_equations(rows, free, slack, weight, system):  # type: ignore[no-untyped-def]
+def _normal_equations(rows: Any, free: Any, slack: Any, weight: Any, system: Any) -> Any:
     count, dim = rows.shape
     product = np.empty(dim)
     for i in range(count):
@@ -262,7 +264,7 @@ def _normal_equations(rows, free, slack, weight, system):  # type: ignore[no-unt
 
 
 @_inner
-def _factorise(system):  # type: ignore[no-untyped-def]
+def _factorise(system: Any) -> Any:
     """Cholesky's factor, in the lower half; False if the matrix is not positive definite in floating point."""
     count = len(system)
     for i in range(count):
@@ -280,7 +282,7 @@ def _factorise(system):  # type: ignore[no-untyped-def]
 
 
 @_inner
-def _solve(system, right):  # type: ignore[no-untyped-def]
+def _solve(system: Any, right: Any) -> Any:
     """Solve in place, given the factor."""
     count = len(right)
     for i in range(count):

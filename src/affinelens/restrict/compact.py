@@ -97,4 +97,8 @@ class _CompactBackward(Backward):
             carried.error += weighed(at_input, size)
         fixed[:, -1] += carried.constant
         carried.error += 4 * UNIT_ROUNDOFF * (np.abs(fixed[:, -1]) + np.abs(carried.constant))
-        return CompactRows(fixed, maps, np.where(carried.error == 0.0, 0.0, upward(carried.error)))
+        is_selection = ~fixed.any(axis=1)
+        for matrix in maps.values():
+            is_selection &= np.isin(matrix, (0.0, 1.0)).all(axis=1)
+        exact = is_selection & (carried.error == 0.0)  # of other rows an error may have underflowed
+        return CompactRows(fixed, maps, np.where(exact, 0.0, upward(carried.error)))

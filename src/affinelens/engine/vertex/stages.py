@@ -323,7 +323,8 @@ def open_stage(
             bound = value_bound(base, size, arena.off[v])
             over &= above(value, bound)
             under &= above(bound * -1.0, value)
-        own = program.own[b // LANES] & ~above(splat(_SMALLEST), base)  # what is exactly zero everywhere cuts nothing
+        is_zero = above(splat(_SMALLEST), base + size + abs(constant))  # what is exactly zero everywhere cuts nothing
+        own = program.own[b // LANES] & ~is_zero
         over, under = over & own, under & own
         store_bytes(rows.sign, offset + j, spread(over) | spread(under) * np.uint64(255))
         left = own & ~(over | under)
