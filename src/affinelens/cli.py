@@ -54,9 +54,8 @@ def main() -> None:
         sys.exit(commands(prog_name="affinelens", standalone_mode=False) or 0)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
-    except click.Abort:
-        sys.exit(INTERRUPTED)
-    except KeyboardInterrupt:
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("affinelens: stopped before anything was found", err=True)
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
         _fail(" ".join(error.format_message().split()))

@@ -84,7 +84,7 @@ def generic_hyperplanes(dim: int, count: int) -> tuple[list[list[int]], int]:
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every answer is asked of both kinds of engine (where ``count`` stands for ``vertex`` when counting)."""
 
-    def chosen(network: al.Network, frame: object, engine: str = "auto", *, keep: bool = True) -> Choice:
+    def chosen(network: al.Network, frame: object, engine: str = "auto", *, keep: bool = True, **_: object) -> Choice:
         return Choice("count" if request.param == "vertex" and not keep else request.param, "a test")
 
     monkeypatch.setattr(engines, "choose", chosen)

@@ -46,7 +46,7 @@ def run(
     ``facets`` and ``vertices`` say which geometry is wanted with each region. Regions go to the sink as they are
     found, if there is one; otherwise they are in the outcome.
     """
-    chosen = choose(network, frame, engine, keep=keep)
+    chosen = choose(network, frame, engine, keep=keep, progress=progress)
     if chosen.name == linear_program.NAME:
         outcome = linear_program.run(network, frame, limits, facets=facets, keep=keep, progress=progress)
         return outcome if sink is None else replace(outcome, chunks=(sink(outcome.table),))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from affinelens.domain import Frame
 from affinelens.engine import linear_program, vertex
+from affinelens.engine.outcome import Progress, ProgressFunction
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
 from affinelens.restrict import Kept, restrict
@@ -37,8 +38,18 @@ def require_known(engine: str) -> None:
         raise AffineLensError(f"there is no engine {engine!r}; choose one of {', '.join(ENGINES)}")
 
 
-def choose(network: Network, frame: Frame, engine: str = "auto", *, keep: bool = True) -> Choice:
-    """The engine that does what was asked; ``keep`` off means that regions are only counted."""
+def choose(
+    network: Network,
+    frame: Frame,
+    engine: str = "auto",
+    *,
+    keep: bool = True,
+    progress: ProgressFunction | None = None,
+) -> Choice:
+    """The engine that does what was asked; ``keep`` off means that regions are only counted.
+
+    Restricting a large network may take a while, so that is announced.
+    """
     require_known(engine)
     if engine == linear_program.NAME:
         return Choice(engine, "asked for")
@@ -49,6 +60,8 @@ def choose(network: Network, frame: Frame, engine: str = "auto", *, keep: bool =
     obstacle = _dimension_obstacle(frame, largest)
     if obstacle is None:
         is_large = _coefficients(network) > _MANY_COEFFICIENTS or network.break_offsets[-1] > _MANY_HYPERPLANES
+        if is_large and progress is not None:
+            progress(Progress(0, (), 0.0, "finding which units can switch"))
         kept = restrict(network, frame) if is_large else None
         obstacle = _size_obstacle(network, kept)
     if engine == "auto":

@@ -277,7 +277,7 @@ class _Verification:
             self._stopped = Status.TIME_LIMIT
             return None
         frame = case.domain.frame
-        choice = choose(network, frame, self._engine)
+        choice = choose(network, frame, self._engine, progress=self._progress)
         kept = choice.kept if choice.kept is not None else restrict(network, frame)
         if not kept.open_clauses(clauses):
             return None
