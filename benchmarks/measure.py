@@ -13,6 +13,7 @@ import affinelens as al
 from affinelens.engine import Limits
 from affinelens.engine.vertex import COUNT_NAME, NAME
 from affinelens.engine.vertex.driver import Walk
+from affinelens.engine.vertex.program import compile_program
 from affinelens.network import compile_model
 
 _ENOUGH_SECONDS = 2.0
@@ -43,9 +44,10 @@ def _best(model: Any, domain: al.Domain, name: str, workers: int, *, keep: bool)
     spent = 0.0
     for _ in range(_MOST_RUNS):
         started = time.perf_counter()
+        compiled = compile_program(network, domain.frame)
         walk = Walk(
-            network, domain.frame, Limits(workers=workers), name=name, kept=None, facets=False, vertices=False,
-            keep=keep, progress=None, sink=None,
+            network, None, compiled, Limits(workers=workers), started=time.monotonic(), name=name, facets=False,
+            vertices=False, keep=keep, progress=None, sink=None,
         )  # fmt: skip
         ready = time.perf_counter()
         outcome = walk.run()

@@ -181,11 +181,11 @@ def _rows_behind(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]], multipli
 
 def _fixed_inputs(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> dict[int, fmpq]:
     """Inputs that take a single value on the (flat) polytope."""
-    low, high = _exact_ranges(rows, box)
+    low, high = exact_ranges(rows, box)
     return {k: value for k, value in enumerate(low) if value == high[k]}
 
 
-def _exact_ranges(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> tuple[list[fmpq], list[fmpq]]:
+def exact_ranges(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> tuple[list[fmpq], list[fmpq]]:
     """The exact smallest and largest value of every input."""
     count = rows.shape[1] - 1
     program = ExactProgram(rows.numerators, *box)
@@ -232,7 +232,7 @@ def _reduced_frame(
             f"use coordinates of the flat's own, or relax one of them"
         )
     if len(free) <= _TIGHTEN_UP_TO:
-        inner = _exact_ranges(reduced, inner)
+        inner = exact_ranges(reduced, inner)
     lower = np.array([outward(fraction(value), down=True) for value in inner[0]])
     upper = np.array([outward(fraction(value), down=False) for value in inner[1]])
     if max(np.abs(lower).max(), np.abs(upper).max()) > LARGEST_BOUND:

@@ -8,6 +8,7 @@ from affinelens.domain import Frame
 from affinelens.engine import linear_program, vertex
 from affinelens.engine.choice import ENGINES, Choice, choose, require_known
 from affinelens.engine.outcome import (
+    NO_DECISIONS,
     Certificate,
     Columns,
     Facets,
@@ -24,8 +25,8 @@ from affinelens.engine.outcome import (
 from affinelens.network import Network
 
 __all__ = [
-    "ENGINES", "Certificate", "Choice", "Columns", "Facets", "Limits", "Outcome", "Progress", "ProgressFunction",
-    "Sink", "Status", "Switching", "Vertices", "choose", "require_known", "run", "shown_counts",
+    "ENGINES", "NO_DECISIONS", "Certificate", "Choice", "Columns", "Facets", "Limits", "Outcome", "Progress",
+    "ProgressFunction", "Sink", "Status", "Switching", "Vertices", "choose", "require_known", "run", "shown_counts",
 ]  # fmt: skip
 
 

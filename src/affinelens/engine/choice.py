@@ -91,8 +91,9 @@ def _size_obstacle(network: Network, kept: Kept | None) -> str | None:
     """Why the kernels should not be used for a network of this size, or None."""
     coefficients, hyperplanes = _coefficients(network), network.break_offsets[-1]
     if kept is not None:
-        sizes = [len(stage.units) for stage in kept.stages]
-        coefficients, hyperplanes = sum(sizes) ** 2 // 2, len(kept.breaks)
+        parts = [patch.kept for patch in kept.patches] or [kept]
+        coefficients = max(sum(len(stage.units) for stage in part.stages) ** 2 // 2 for part in parts)
+        hyperplanes = max(len(part.breaks) for part in parts)
     if coefficients > _MOST_COEFFICIENTS:
         return f"the maps between stages have {coefficients:,} coefficients, more than {_MOST_COEFFICIENTS:,}"
     if hyperplanes > _MOST_HYPERPLANES:

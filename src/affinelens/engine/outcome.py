@@ -47,9 +47,23 @@ class Certificate:
             found = "each of these regions is full-dimensional and distinct; others may exist"
         return f"{found}; no verdict rests on a tolerance"
 
+    def __add__(self, other: Certificate) -> Certificate:
+        """That of two results together."""
+        return Certificate(
+            self.decisions + other.decisions,
+            self.by_rounding_bound + other.by_rounding_bound,
+            self.by_reuse + other.by_reuse,
+            self.by_exact_arithmetic + other.by_exact_arithmetic,
+            self.linear_programs + other.linear_programs,
+            complete=self.complete and other.complete,
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The counts and the sentence, as plain data."""
         return {**asdict(self), "proves": self.proves}
+
+
+NO_DECISIONS = Certificate(0, 0, 0, 0, 0, complete=True)
 
 
 @dataclass(frozen=True)
@@ -165,6 +179,19 @@ class Columns:
             exact,
             None if self.facets is None else self.facets[start:stop],
             None if self.vertices is None else self.vertices[start:stop],
+        )
+
+    @classmethod
+    def of_no_regions(
+        cls, choices: int, dim: int, kind: np.dtype[np.unsignedinteger[Any]], *, facets: bool, vertices: bool
+    ) -> Columns:
+        none, start = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        return cls(
+            np.zeros((0, choices), dtype=kind),
+            np.zeros((0, dim)),
+            {},
+            Facets(none, none.astype(np.int8), start) if facets else None,
+            Vertices(np.zeros((0, dim)), np.zeros((0, 1), dtype=np.uint64), start) if vertices else None,
         )
 
     @classmethod

@@ -12,6 +12,7 @@ from typing import Any
 from affinelens.domain import Point, Property, read_vnnlib
 from affinelens.domain.property import Case, Constraint
 from affinelens.engine import (
+    NO_DECISIONS,
     Certificate,
     Limits,
     Outcome,
@@ -35,7 +36,6 @@ from affinelens.restrict import restrict
 
 # How many cells on which the relaxed condition holds are found before they are looked at.
 _CELLS_AT_FIRST, _CELLS_FACTOR = 1, 64
-_NO_DECISIONS = Certificate(0, 0, 0, 0, 0, complete=True)
 
 
 class Result(StrEnum):
@@ -211,7 +211,7 @@ class _Verification:
         self._started = started
         self._regions = 0
         self._engines: dict[str, None] = {}
-        self._certificate = _NO_DECISIONS
+        self._certificate = NO_DECISIONS
         self._stopped: Status | None = None
 
     def run(self, *, everything: bool) -> Verdict:
@@ -298,15 +298,7 @@ class _Verification:
 
     def _note(self, outcome: Outcome) -> None:
         self._regions += outcome.layer_counts[-2] if len(outcome.layer_counts) > 1 else 1
-        mine, more = self._certificate, outcome.certificate
-        self._certificate = Certificate(
-            mine.decisions + more.decisions,
-            mine.by_rounding_bound + more.by_rounding_bound,
-            mine.by_reuse + more.by_reuse,
-            mine.by_exact_arithmetic + more.by_exact_arithmetic,
-            mine.linear_programs + more.linear_programs,
-            complete=mine.complete and more.complete,
-        )
+        self._certificate += outcome.certificate
         if outcome.status in (Status.TIME_LIMIT, Status.CANCELLED):
             self._stopped = outcome.status
 

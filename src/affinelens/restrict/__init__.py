@@ -5,14 +5,24 @@ from __future__ import annotations
 from affinelens.domain import Frame
 from affinelens.network import Network
 from affinelens.restrict.accurate import AccurateRows
+from affinelens.restrict.areas import bound_areas
 from affinelens.restrict.bounds import StageBounds
 from affinelens.restrict.compact import CompactRows, compact_rows
-from affinelens.restrict.kept import Clauses, Kept, KeptStage
-from affinelens.restrict.parts import bound_by_parts
+from affinelens.restrict.kept import Clauses, Kept, KeptStage, Patch
+from affinelens.restrict.parts import merged
 
-__all__ = ["AccurateRows", "Clauses", "CompactRows", "Kept", "KeptStage", "StageBounds", "compact_rows", "restrict"]
+__all__ = [
+    "AccurateRows", "Clauses", "CompactRows", "Kept", "KeptStage", "Patch", "StageBounds", "compact_rows", "restrict",
+]  # fmt: skip
 
 
 def restrict(network: Network, frame: Frame) -> Kept:
-    """The units of a network that may switch on a domain; all others are proved not to."""
-    return Kept(network, bound_by_parts(network, frame), frame.chart)
+    """The units of a network that may switch on a domain; all others are proved not to.
+
+    Where many can, the domain is divided into patches.
+    """
+    areas = bound_areas(network, frame)
+    patches = tuple(Patch(area, Kept(network, bounds, frame.chart)) for area, bounds in areas)
+    if len(patches) == 1:
+        return patches[0].kept
+    return Kept(network, merged([bounds for _, bounds in areas]), frame.chart, patches)

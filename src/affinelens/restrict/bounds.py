@@ -8,6 +8,7 @@ bounded, so dependencies between units are kept, not only their ranges.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -44,13 +45,21 @@ class StageBounds:
     output: Floats
 
 
-def bound_stages(network: Network, frame: Frame, *, finish: bool = True) -> list[StageBounds] | None:
-    """Bounds of all stages on a domain, taken as the box around it.
+def bound_stages(
+    network: Network,
+    frame: Frame,
+    sides: Mapping[int, int] | None = None,
+    *,
+    finish: bool = True,
+    most_open: int | None = None,
+) -> list[StageBounds] | None:
+    """Bounds of all stages on a domain, taken as the box around it but for the breaks of the first stage in ``sides``.
 
-    If it need not be finished, it is given up, and None returned, as soon as bounds have become loose.
+    It is given up, and None returned, once more breaks than ``most_open`` may be crossed or, if it need not be
+    finished, as soon as bounds have become loose.
     """
     total = 0
-    sources: list[Form | None] = [_coordinates(frame)]
+    sources: list[Form | None] = [domain_form(frame)]
     compares = any(isinstance(stage.activation, MaxGroups) for stage in network.stages)
     labels = Labels(frame.chart) if compares else None
     last_use = _last_uses(network)
@@ -60,7 +69,11 @@ def bound_stages(network: Network, frame: Frame, *, finish: bool = True) -> list
         here = None if labels is None else labels.of_sum(stage.linear)
         low, high = z.range
         signs = break_signs(stage.activation, z, here)
+        if index == 0 and sides:
+            signs[list(sides)] = list(sides.values())
         total += int((signs == OPEN).sum())
+        if most_open is not None and total > most_open:
+            return None
         if not finish and index > 0 and total > _MANY_OPEN and np.mean(signs == OPEN) > _LOOSE:
             return None
         output = _relaxed(stage.activation, z, signs)
@@ -76,7 +89,7 @@ def bound_stages(network: Network, frame: Frame, *, finish: bool = True) -> list
     return found
 
 
-def _coordinates(frame: Frame) -> Form:
+def domain_form(frame: Frame) -> Form:
     """The inputs as functions of coordinates in [-1, 1]."""
     middle = frame.lower + (frame.upper - frame.lower) / 2
     reach = upward(np.maximum(frame.upper - middle, middle - frame.lower))

@@ -15,6 +15,7 @@ from affinelens.arithmetic import ExactMatrix
 from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
 from affinelens.network.canonical import AffineSum
 from affinelens.network.congruence import Labels
+from affinelens.restrict.areas import Area
 from affinelens.restrict.bounds import OPEN, Signs, StageBounds, may_win, possible_pieces
 
 Floats = NDArray[np.float64]
@@ -91,12 +92,14 @@ def _keep_groups(stage: int, groups: MaxGroups, signs: Signs) -> KeptStage:
 class Kept:
     """All stages' switching parts, and how what an engine finds with them reads in the network.
 
-    ``stages`` leaves out those in which nothing switches.
+    ``stages`` leaves out those in which nothing switches. ``patches`` are parts of the domain with what switches there,
+    if it is to be walked part by part.
     """
 
     network: Network
     bounds: Sequence[StageBounds]
     chart: ExactMatrix
+    patches: tuple[Patch, ...] = ()
 
     @cached_property
     def all_stages(self) -> list[KeptStage]:
@@ -208,6 +211,14 @@ class Kept:
                 result[..., start + choice] = table[patterns[..., start + choice]]
             start += len(stage.choices)
         return result
+
+
+@dataclass(frozen=True, eq=False)
+class Patch:
+    """An area of a domain and what can switch there."""
+
+    area: Area
+    kept: Kept
 
 
 def _joined(parts: Sequence[Indices]) -> Indices:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,14 +18,16 @@ Floats = NDArray[np.float64]
 _MOST_PARTS = 64
 
 
-def bound_by_parts(network: Network, frame: Frame) -> list[StageBounds]:
+def bound_by_parts(
+    network: Network, frame: Frame, sides: Mapping[int, int] | None = None, most: int = _MOST_PARTS
+) -> list[StageBounds]:
     """Bounds of all stages on a domain; where they are loose, on as many as a few dozen parts of it."""
     finished: list[list[StageBounds]] = []
     waiting = [frame]
     while waiting:
         part = waiting.pop(0)
-        is_last = len(finished) + len(waiting) + 2 > _MOST_PARTS
-        bounds = bound_stages(network, part, finish=is_last)
+        is_last = len(finished) + len(waiting) + 2 > most
+        bounds = bound_stages(network, part, sides, finish=is_last)
         if bounds is None:
             waiting += _cut(part)
         else:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
 from affinelens.domain import Frame
 from affinelens.engine.outcome import Limits, Outcome, ProgressFunction, Sink
 from affinelens.network import Network
@@ -32,9 +35,17 @@ def run(
     Under the name ``count`` the last stage's cells are counted without being built. If ``wanted`` is
     given, only those regions are found that lie above all breaks of the last stage listed in one of its clauses.
     """
+    from affinelens.engine.vertex.patchwork import Patchwork
+    from affinelens.engine.vertex.program import compile_program
+    from affinelens.engine.vertex.ready import prepare
     from affinelens.engine.vertex.driver import Walk
 
-    return Walk(
-        network, frame, limits, name=name, kept=kept, facets=facets and keep, vertices=vertices and keep, keep=keep,
-        progress=progress, sink=sink, wanted=wanted,
-    ).run()  # fmt: skip
+    prepare(progress)
+    started = time.monotonic()
+    asked: dict[str, Any] = {
+        "started": started, "name": name, "facets": facets and keep, "vertices": vertices and keep, "keep": keep,
+        "progress": progress, "sink": sink,
+    }  # fmt: skip
+    if kept is not None and kept.patches:
+        return Patchwork(network, frame, kept, wanted, **asked).run(limits)
+    return Walk(network, kept, compile_program(network, frame, kept, wanted), limits, **asked).run()

@@ -19,22 +19,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.domain import Frame
 from affinelens.engine.outcome import (
     Certificate, Columns, Facets, Limits, Outcome, Progress, ProgressFunction, Sink, Status, Switching, Vertices,
 )  # fmt: skip
 from affinelens.engine.vertex import COUNT_NAME
 from affinelens.engine.vertex.cells import advance
 from affinelens.engine.vertex.exact import Arbiter
-from affinelens.engine.vertex.program import CHOICE_OFFSET, compile_program
-from affinelens.engine.vertex.ready import prepare
+from affinelens.engine.vertex.program import CHOICE_OFFSET, Compiled
 from affinelens.engine.vertex.share import half_of_section, pending_share, single_child
 from affinelens.engine.vertex.state import (
     BY_INTEGERS, DECIDED, DEPTH, EMITTED, END, FACETS_EMITTED, FINISHED, FULL, GROW_ARENA, KIND, NEXT, NO_POINT, ROOM,
     SECTION, UNDECIDED, VERTICES_EMITTED, State, new_state,
 )  # fmt: skip
 from affinelens.network import Network
-from affinelens.restrict import Clauses, Kept
+from affinelens.restrict import Kept
 
 Floats = NDArray[np.float64]
 # Work between two looks at limits and at idle workers: up to about 20 ms, and less at first, so that work is soon
@@ -75,29 +73,28 @@ class _Part:
 
 
 class Walk:
-    """One enumeration or count."""
+    """One enumeration or count; its time began at ``started``, by the monotonic clock."""
 
     def __init__(
         self,
         network: Network,
-        frame: Frame,
+        kept: Kept | None,
+        compiled: Compiled,
         limits: Limits,
         *,
+        started: float,
         name: str,
-        kept: Kept | None,
         facets: bool,
         vertices: bool,
         keep: bool,
         progress: ProgressFunction | None,
         sink: Sink | None,
-        wanted: Clauses = (),
     ) -> None:
-        prepare(progress)
-        self._started = time.monotonic()
+        self._started = started
         self._name = name
         self._network = network
         self._kept = kept
-        self._compiled = compile_program(network, frame, kept, wanted)
+        self._compiled = compiled
         self._limits = limits
         self._facets = facets
         self._vertices = vertices
@@ -107,7 +104,8 @@ class Walk:
         stages = self._compiled.program.stages
         choices = int(self._compiled.program.stage[-1, CHOICE_OFFSET]) if stages else 0
         self._choices = choices
-        width = choices + 8 * frame.dim + (64 * frame.dim if facets else 0) + (24 * 2**frame.dim if vertices else 0)
+        dim = compiled.program.dim
+        width = choices + 8 * dim + (64 * dim if facets else 0) + (24 * 2**dim if vertices else 0)
         self._chunk = max(256, min(_MOST_CHUNK_ROWS, _CHUNK_BYTES // width))
         first = _Part(self._new_state(), Arbiter(self._compiled))
         self._parts = [first]
@@ -346,7 +344,11 @@ class Walk:
         certificate = Certificate(
             decided, decided - by_integers - by_rationals, 0, by_integers + by_rationals, 0, status is Status.COMPLETE
         )
-        columns = Columns.joined(chunks) if chunks and self._sink is None else self._no_columns()
+        none = Columns.of_no_regions(
+            self._choices, self._compiled.program.dim, self._network.pattern_type,
+            facets=self._facets, vertices=self._vertices,
+        )  # fmt: skip
+        columns = Columns.joined(chunks) if chunks and self._sink is None else none
         return Outcome(
             self._name, status, certificate, self._layer_counts(), time.monotonic() - self._started, columns,
             tuple(chunks) if self._sink is not None else (), self._share(status), self._switching,
@@ -374,17 +376,6 @@ class Walk:
         if status is Status.COMPLETE:
             return 1.0
         return max(0.0, 1.0 - sum(pending_share(self._compiled, part.state) for part in self._parts))
-
-    def _no_columns(self) -> Columns:
-        d = self._compiled.program.dim
-        none, start = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        return Columns(
-            np.zeros((0, self._choices), dtype=self._network.pattern_type),
-            np.zeros((0, d)),
-            {},
-            Facets(none, none.astype(np.int8), start) if self._facets else None,
-            Vertices(np.zeros((0, d)), np.zeros((0, 1), dtype=np.uint64), start) if self._vertices else None,
-        )
 
 
 def _moved(point: tuple[Fraction, ...], shift: Floats, scale: Floats) -> tuple[Fraction, ...]:
