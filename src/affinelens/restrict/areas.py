@@ -29,14 +29,14 @@ from affinelens.restrict.parts import bound_by_parts
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-_MOST_AREAS = 256
-# An area in which more breaks than this may be crossed is cut.
-_MANY_OPEN = 768
+_MOST_AREAS = 512
+# An area in which more units than this can switch is cut.
+_MANY_SWITCHING = 1024
 # Halving a domain in many dimensions changes little.
 _MOST_DIMENSIONS = 4
 # Points that tell how evenly a hyperplane divides a patch: drawn, and at least needed.
-_POINTS = 2048
-_FEWEST_POINTS = 64
+_POINTS = 512
+_FEWEST_POINTS = 32
 # Of the hyperplanes that divide a patch most evenly, so many are looked at closely.
 _CANDIDATES = 48
 # A cut leaves at least this share on either side.
@@ -63,7 +63,7 @@ def bound_areas(network: Network, frame: Frame) -> list[tuple[Area, list[StageBo
     while waiting:
         area = waiting.pop(0)
         at_most = len(finished) + len(waiting) + 2
-        bounds = bound_stages(network, area.frame, area.sides, most_open=_MANY_OPEN)
+        bounds = bound_stages(network, area.frame, area.sides, most_switching=_MANY_SWITCHING)
         if bounds is None and at_most <= _MOST_AREAS:
             halves = cutter.halves(area)
             if halves is not None:

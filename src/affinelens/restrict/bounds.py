@@ -29,8 +29,8 @@ Signs = NDArray[np.int8]
 OPEN = 2
 # Symbols beyond this many are merged into the error of each row, the oldest first.
 _MOST_SYMBOLS = 4096
-# Bounds are loose if most of a later stage is open, and that makes many breaks.
-_MANY_OPEN = 1024
+# Bounds are loose if much of a later stage is open, and many units can switch.
+_MANY_SWITCHING = 1024
 _LOOSE = 0.15
 # Pairs of candidates are compared this many at a time.
 _PAIRS_AT_ONCE = 4096
@@ -51,12 +51,12 @@ def bound_stages(
     sides: Mapping[int, int] | None = None,
     *,
     finish: bool = True,
-    most_open: int | None = None,
+    most_switching: int | None = None,
 ) -> list[StageBounds] | None:
     """Bounds of all stages on a domain, taken as the box around it but for the breaks of the first stage in ``sides``.
 
-    It is given up, and None returned, once more breaks than ``most_open`` may be crossed or, if it need not be
-    finished, as soon as bounds have become loose.
+    It is given up, and None returned, once more than ``most_switching`` units can switch or, if it need not be finished,
+    as soon as bounds have become loose.
     """
     total = 0
     sources: list[Form | None] = [domain_form(frame)]
@@ -71,10 +71,10 @@ def bound_stages(
         signs = break_signs(stage.activation, z, here)
         if index == 0 and sides:
             signs[list(sides)] = list(sides.values())
-        total += int((signs == OPEN).sum())
-        if most_open is not None and total > most_open:
+        total += int(can_switch(stage.activation, signs).sum())
+        if most_switching is not None and total > most_switching:
             return None
-        if not finish and index > 0 and total > _MANY_OPEN and np.mean(signs == OPEN) > _LOOSE:
+        if not finish and index > 0 and total > _MANY_SWITCHING and np.mean(signs == OPEN) > _LOOSE:
             return None
         output = _relaxed(stage.activation, z, signs)
         sources.append(output)
@@ -156,6 +156,17 @@ def may_win(groups: MaxGroups, signs: Signs) -> NDArray[np.bool_]:
     may[groups.breaks.minus[(signs == 1) | (signs == 0)]] = False  # of equal functions the first wins
     may[groups.breaks.plus[signs == -1]] = False
     return may
+
+
+def can_switch(activation: Activation, signs: Signs) -> NDArray[np.bool_]:
+    """Which units can be on more than one piece, or are among several that can win their group."""
+    if isinstance(activation, MaxGroups):
+        may = may_win(activation, signs)
+        rivals = np.add.reduceat(may, activation.starts[:-1], dtype=np.int64)
+        return may & np.repeat(rivals > 1, np.diff(activation.starts))
+    switching = np.zeros(activation.size_in, dtype=bool)
+    switching[activation.breaks.plus[signs == OPEN]] = True
+    return switching
 
 
 def possible_pieces(activation: Activation, signs: Signs) -> tuple[Indices, Indices]:

@@ -29,8 +29,9 @@ _LOWEST_EXPONENT = -960
 _UNDERFLOW = 2.0**-1000
 _SMALLEST = 5e-324
 SMALLEST_ACCURATE = 2.0**_LOWEST_EXPONENT
-# Of a largest singular value as LAPACK computes it.
-_SINGULAR_VALUE_SLACK = 1.0 + 2.0**-10
+# A Gram matrix is squared this many times to bound its largest eigenvalue; the factor covers the roundings.
+_SQUARINGS = 5
+_SQUARING_SLACK = 1.0 + 2.0**-10
 
 
 def padded(count: int) -> int:
@@ -266,8 +267,8 @@ class StageParts:
             return 0.0, 0.0, 0.0
         fixed, rows = np.linalg.norm(self.errors[1]), np.linalg.norm(self.norms())
         matrices = [matrix * _largest_slopes(self._earlier[k].activation) for k, matrix, _ in self.numbers.maps]
-        largest = np.linalg.norm(np.hstack(matrices), 2) if matrices else 0.0
-        return SLACK * float(fixed), SLACK * float(rows), _SINGULAR_VALUE_SLACK * float(largest)
+        largest = _norm_at_most(np.hstack(matrices)) if matrices else 0.0
+        return SLACK * float(fixed), SLACK * float(rows), largest
 
     def padded_column(self, values: Floats) -> Floats:
         return self._pad(values[None, :])[0]
@@ -298,6 +299,27 @@ def _squares(matrix: Floats, factor: Floats) -> Floats:
         lost = (matrix != 0) & (factor != 0) & (np.abs(matrix * factor) < SMALLEST_ACCURATE)
     squares[lost.any(axis=1)] = np.inf
     return squares
+
+
+def _norm_at_most(matrix: Floats) -> float:
+    """A bound on a matrix's largest singular value, a few percent above it.
+
+    Its square is the largest eigenvalue of the Gram matrix G. That of ``G^(2^k)`` is its power, and at most the
+    Frobenius norm.
+    """
+    largest = float(np.abs(matrix).max(initial=0.0))
+    if largest == 0.0 or not np.isfinite(largest):
+        return largest
+    scaled = matrix / largest
+    gram = scaled @ scaled.T if len(matrix) <= matrix.shape[1] else scaled.T @ scaled
+    bound = largest
+    for k in range(_SQUARINGS + 1):
+        size = float(np.linalg.norm(gram))
+        bound *= size ** (0.5 ** (k + 1))
+        gram = gram / size
+        if k < _SQUARINGS:
+            gram = gram @ gram
+    return _SQUARING_SLACK * bound
 
 
 def _nonzero(matrix: ExactMatrix) -> NDArray[np.bool_]:
