@@ -9,12 +9,18 @@ import pytest
 
 from affinelens import Box, Network
 from affinelens.arithmetic import ExactMatrix
+from affinelens.domain import Frame
 from affinelens.network.graph import GraphBuilder
 from affinelens.network.nonlinear import rectify
 from affinelens.restrict import restrict
 from affinelens.restrict.bounds import OPEN, bound_stages
+from affinelens.restrict.cover import Cover
 from affinelens.restrict.parts import bound_by_parts, count_open, merged
 from restrict.drawn import dense_network, pooled_network, rational_points, small_box
+
+
+def _cover(frame: Frame) -> Cover:
+    return Cover.box(frame.lower, frame.upper)
 
 
 def _pre_activations(network: Network, point: list[Fraction]) -> list[ExactMatrix]:
@@ -32,7 +38,7 @@ def test_closed_breaks_have_their_sign_at_every_point(seed: int) -> None:
     generator = np.random.default_rng(seed)
     inputs = int(generator.integers(1, 4))
     network, box = dense_network(generator, inputs), small_box(generator, inputs)
-    bounds = bound_by_parts(network, box.frame)
+    bounds = bound_by_parts(network, box.frame.chart, _cover(box.frame))
     for point in rational_points(generator, box, 12):
         for stage, known, z in zip(network.stages, bounds, _pre_activations(network, point), strict=True):
             values = [row[0] for row in z.to_fractions()]
@@ -47,7 +53,7 @@ def test_closed_breaks_have_their_sign_at_every_point(seed: int) -> None:
 def test_outputs_are_within_their_bounds() -> None:
     generator = np.random.default_rng(5)
     network, box = dense_network(generator, 2), small_box(generator, 2)
-    bounds = bound_stages(network, box.frame)
+    bounds = bound_stages(network, box.frame.chart, _cover(box.frame))
     assert bounds is not None
     for point in rational_points(generator, box, 10):
         for stage, known, z in zip(network.stages, bounds, _pre_activations(network, point), strict=True):
@@ -63,8 +69,8 @@ def test_parts_leave_fewer_breaks_open_and_merge_to_what_holds_on_all() -> None:
         z = builder.matmul_right(tensor, generator.normal(size=(tensor.size, 20)))
         tensor = rectify(builder, builder.add_constant(z, generator.normal(size=20)), np.array(0.0), "relu")
     network = builder.finish(tensor)
-    whole = bound_stages(network, Box(0, 1, dim=2).frame)
-    left, right = (bound_stages(network, Box([a, 0], [b, 1]).frame) for a, b in ((0, 0.5), (0.5, 1)))
+    frames = [Box([a, 0], [b, 1]).frame for a, b in ((0, 1), (0, 0.5), (0.5, 1))]
+    whole, left, right = (bound_stages(network, frame.chart, _cover(frame)) for frame in frames)
     assert whole is not None
     assert left is not None
     assert right is not None
@@ -83,10 +89,10 @@ def test_loose_bounds_are_given_up_and_the_domain_is_cut() -> None:
         z = builder.matmul_right(tensor, generator.normal(size=(tensor.size, 400)))
         tensor = rectify(builder, builder.add_constant(z, generator.normal(size=400)), np.array(0.0), "relu")
     network, frame = builder.finish(tensor), Box(-1, 1, dim=2).frame
-    whole = bound_stages(network, frame)
+    whole = bound_stages(network, frame.chart, _cover(frame))
     assert whole is not None
-    assert bound_stages(network, frame, finish=False) is None
-    assert count_open(bound_by_parts(network, frame)) < count_open(whole)
+    assert bound_stages(network, frame.chart, _cover(frame), finish=False) is None
+    assert count_open(bound_by_parts(network, frame.chart, _cover(frame))) < count_open(whole)
 
 
 @pytest.mark.parametrize("bias", [True, False])

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
-from flint import fmpq
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
@@ -22,8 +22,9 @@ from affinelens.domain.numbers import outward
 from affinelens.domain.polytope import exact_ranges
 from affinelens.network import Network, PiecewiseLinear
 from affinelens.network.adjoint import Adjoint
-from affinelens.restrict.bounds import StageBounds, bound_stages, domain_form
-from affinelens.restrict.forms import sum_form
+from affinelens.restrict.bounds import StageBounds, bound_stages
+from affinelens.restrict.cover import Cover, rationals
+from affinelens.restrict.forms import Form, sum_form
 from affinelens.restrict.parts import bound_by_parts
 
 Floats = NDArray[np.float64]
@@ -34,43 +35,46 @@ _MOST_AREAS = 512
 _MANY_SWITCHING = 1024
 # Halving a domain in many dimensions changes little.
 _MOST_DIMENSIONS = 4
-# Points that tell how evenly a hyperplane divides a patch: drawn, and at least needed.
-_POINTS = 512
-_FEWEST_POINTS = 32
-# Of the hyperplanes that divide a patch most evenly, so many are looked at closely.
-_CANDIDATES = 48
+# Points that tell how evenly a hyperplane divides an area: as many spread over it, and close to its corners.
+_POINTS = 128
+_CLOSE = 0.2
+# Of the hyperplanes that divide an area most evenly, so many are looked at closely.
+_CANDIDATES = 32
 # A cut leaves at least this share on either side.
 _LEAST_SHARE = 0.05
+_ROUND = 2.0**16
+_SINGULAR = 1e-9
 _SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Area:
-    """A part of a domain, with the sides of the first stage's breaks that bound it.
+    """A part of a domain, with the sides of the first stage's breaks that bound it, and what covers it.
 
     The frame's rows are those of the domain, then one for each of ``sides``, in that order.
     """
 
     frame: Frame
     sides: Mapping[int, int]
+    cover: Cover
 
 
 def bound_areas(network: Network, frame: Frame) -> list[tuple[Area, list[StageBounds]]]:
     """A domain in as many areas as it takes for little to switch in each, with bounds of all stages there."""
     cutter = _Cutter(network, frame)
     finished: list[tuple[Area, list[StageBounds]]] = []
-    waiting = [Area(frame, {})]
+    waiting = [Area(frame, {}, Cover.box(frame.lower, frame.upper))]
     while waiting:
         area = waiting.pop(0)
         at_most = len(finished) + len(waiting) + 2
-        bounds = bound_stages(network, area.frame, area.sides, most_switching=_MANY_SWITCHING)
+        bounds = bound_stages(network, frame.chart, area.cover, area.sides, most_switching=_MANY_SWITCHING)
         if bounds is None and at_most <= _MOST_AREAS:
             halves = cutter.halves(area)
             if halves is not None:
                 waiting += halves
                 continue
         if bounds is None:
-            bounds = bound_by_parts(network, area.frame, area.sides, most=max(_MOST_AREAS // at_most, 1))
+            bounds = bound_by_parts(network, frame.chart, area.cover, area.sides, max(_MOST_AREAS // at_most, 1))
         finished.append((area, bounds))
     return finished
 
@@ -91,51 +95,50 @@ class _Cutter:
         """The first stage's breaks as functions ``[w | b]`` of the frame's coordinates, about."""
         stage, frame = self._network.stages[0], self._whole
         breaks = stage.activation.breaks
-        form = sum_form(stage.linear, [domain_form(frame)]).main.astype(np.float64)[breaks.plus]
-        middle, reach = (frame.lower + frame.upper) / 2, (frame.upper - frame.lower) / 2
-        weights = form[:, :-1] / reach
-        return np.column_stack([weights, form[:, -1] - breaks.threshold - weights @ middle])
+        rows = sum_form(stage.linear, [Form.of_chart(frame.chart)]).main.astype(np.float64)[breaks.plus]
+        rows[:, -1] -= breaks.threshold
+        return rows
 
     def halves(self, area: Area) -> tuple[Area, Area] | None:
         """The parts of an area below and above some break that divides it well, or None if none is found."""
         if not self._can_cut:
             return None
         points = self._points_in(area.frame)
-        if len(points) < _FEWEST_POINTS:
-            return None
         best = self._best_break(points, np.array(list(area.sides), dtype=np.int64))
         if best is None:
             return None
         above = self._rows[best] @ np.append(points, np.ones((len(points), 1)), axis=1).T > 0
         row = self._exact_row(best)
         negative = ExactMatrix(-row.numerators, row.denominator)
-        below = _part(area, best, -1, negative, points[~above])
-        rest = _part(area, best, 1, row, points[above])
+        below = self._part(area, best, -1, negative, points[~above])
+        rest = self._part(area, best, 1, row, points[above])
         return None if below is None or rest is None else (below, rest)
 
     def _points_in(self, frame: Frame) -> Floats:
-        """Points spread over a frame's domain."""
-        points = frame.lower + self._rng.random((_POINTS, frame.dim)) * (frame.upper - frame.lower)
-        rows = frame.rows.to_floats()
-        inside = (points @ rows[:, :-1].T + rows[:, -1] > 0).all(axis=1)
-        return points[inside]
+        """Points of a frame's domain, spread over it and close to its corners, where many hyperplanes may meet."""
+        corners = _corners(frame)
+        if len(corners) <= frame.dim:
+            return corners[:0]
+        weights = [self._rng.dirichlet(np.full(len(corners), a), _POINTS) for a in (1.0, _CLOSE)]
+        points: Floats = np.concatenate(weights) @ corners
+        return points
 
     def _best_break(self, points: Floats, used: Indices) -> int | None:
-        """The break that leaves the smallest parts, among those that divide points most evenly."""
-        values = self._rows[:, :-1] @ points.T + self._rows[:, -1:]
-        share = np.mean(values > 0, axis=1)
+        """The break that leaves parts with the fewest hyperplanes, among those that divide points most evenly."""
+        above = self._rows[:, :-1] @ points.T + self._rows[:, -1:] > 0
+        share = above.mean(axis=1)
+        crossing = np.flatnonzero((share > 0) & (share < 1) & ~np.isin(np.arange(len(share)), used))
+        above, share = above[crossing], share[crossing]
         evenness = np.minimum(share, 1 - share)
-        evenness[used] = 0.0
         order = np.argsort(-evenness, kind="stable")[:_CANDIDATES]
-        order = order[evenness[order] >= max(evenness[order[0]] / 2, _LEAST_SHARE)] if len(order) else order
+        order = order[evenness[order] >= _LEAST_SHARE]
         if not len(order):
             return None
-        steepness = np.abs(self._whole.chart.to_floats()[:, :-1]).max(axis=0)
-        sizes = []
+        costs = []
         for b in order.tolist():
-            above = values[b] > 0
-            sizes.append(sum(len(p) * float(np.ptp(p, axis=0) @ steepness) for p in (points[above], points[~above])))
-        best = int(order[np.argmin(sizes)])
+            here, there = above[:, above[b]].mean(axis=1), above[:, ~above[b]].mean(axis=1)
+            costs.append(sum(int(((part > 0) & (part < 1)).sum()) ** 2 for part in (here, there)))
+        best = int(crossing[order[np.argmin(costs)]])
         return int(np.flatnonzero((self._rows == self._rows[best]).all(axis=1))[0])
 
     def _exact_row(self, index: int) -> ExactMatrix:
@@ -147,24 +150,39 @@ class _Cutter:
         constant = np.append(np.zeros(row.shape[1] - 1), breaks.threshold[index])
         return row - ExactMatrix.from_floats(constant[None, :])
 
+    def _part(self, area: Area, index: int, side: int, row: ExactMatrix, points: Floats) -> Area | None:
+        """The part of an area where a row is positive; None unless the middle of points proves that there is one."""
+        rows = stack_rows([area.frame.rows, row])
+        middle = ExactMatrix.from_floats(np.append(points.mean(axis=0), 1.0))
+        if not all(value > 0 for value in (rows.numerators * middle.numerators).entries()):
+            return None
+        low, high = exact_ranges(rows, (rationals(area.frame.lower), rationals(area.frame.upper)))
+        frame = replace(
+            area.frame,
+            rows=rows,
+            constraints=(*area.frame.constraints, -1),
+            lower=np.array([outward(fraction(value), down=True) for value in low]),
+            upper=np.array([outward(fraction(value), down=False) for value in high]),
+            irredundant=False,
+        )
+        box = Cover.box(frame.lower, frame.upper)
+        slanted = Cover.along(frame, self._directions(points))
+        return Area(frame, {**area.sides, index: side}, min(box, slanted, key=lambda cover: cover.volume))
 
-def _part(area: Area, index: int, side: int, row: ExactMatrix, points: Floats) -> Area | None:
-    """The part of an area where a row is positive; None unless the middle of some points proves that there is one."""
-    rows = stack_rows([area.frame.rows, row])
-    middle = ExactMatrix.from_floats(np.append(points.mean(axis=0), 1.0))
-    if not all(value > 0 for value in (rows.numerators * middle.numerators).entries()):
-        return None
-    low, high = exact_ranges(rows, (_rationals(area.frame.lower), _rationals(area.frame.upper)))
-    frame = replace(
-        area.frame,
-        rows=rows,
-        constraints=(*area.frame.constraints, -1),
-        lower=np.array([outward(fraction(value), down=True) for value in low]),
-        upper=np.array([outward(fraction(value), down=False) for value in high]),
-        irredundant=False,
-    )
-    return Area(frame, {**area.sides, index: side})
+    def _directions(self, points: Floats) -> Floats:
+        """The axes along which points are spread out most and least, in short numbers."""
+        axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
+        return np.round(axes * _ROUND) / _ROUND
 
 
-def _rationals(values: Floats) -> list[fmpq]:
-    return [fmpq(*value.as_integer_ratio()) for value in values.tolist()]
+def _corners(frame: Frame) -> Floats:
+    """The vertices of a frame's domain, about."""
+    rows = frame.rows.to_floats()
+    rows = rows / np.abs(rows[:, :-1]).max(axis=1, keepdims=True)
+    chosen = rows[np.array(list(combinations(range(len(rows)), frame.dim)))]
+    weights = chosen[:, :, :-1]
+    regular = np.abs(np.linalg.det(weights)) > _SINGULAR
+    points = np.linalg.solve(weights[regular], -chosen[regular][:, :, -1:])[:, :, 0]
+    width = (frame.upper - frame.lower).max()
+    corners: Floats = points[(points @ rows[:, :-1].T + rows[:, -1] >= -_SINGULAR * width).all(axis=1)]
+    return corners

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, upward
-from affinelens.domain import Frame
 from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
 from affinelens.network.congruence import Labels
+from affinelens.restrict.cover import Cover
 from affinelens.restrict.forms import Form, sum_form
 
 Floats = NDArray[np.float64]
@@ -47,21 +47,22 @@ class StageBounds:
 
 def bound_stages(
     network: Network,
-    frame: Frame,
+    chart: ExactMatrix,
+    cover: Cover,
     sides: Mapping[int, int] | None = None,
     *,
     finish: bool = True,
     most_switching: int | None = None,
 ) -> list[StageBounds] | None:
-    """Bounds of all stages on a domain, taken as the box around it but for the breaks of the first stage in ``sides``.
+    """Bounds of all stages on what a chart makes of a cover, and on the given sides of some breaks of the first stage.
 
-    It is given up, and None returned, once more than ``most_switching`` units can switch or, if it need not be finished,
-    as soon as bounds have become loose.
+    It is given up, and None returned, once more than ``most_switching`` units can switch or, if it need not be
+    finished, as soon as bounds have become loose.
     """
     total = 0
-    sources: list[Form | None] = [domain_form(frame)]
+    sources: list[Form | None] = [Form.of_chart(chart @ cover.place)]
     compares = any(isinstance(stage.activation, MaxGroups) for stage in network.stages)
-    labels = Labels(frame.chart) if compares else None
+    labels = Labels(chart) if compares else None
     last_use = _last_uses(network)
     found: list[StageBounds] = []
     for index, stage in enumerate(network.stages):
@@ -87,15 +88,6 @@ def bound_stages(
             count = output.symbols.shape[1]
             sources = [s if s is None else s.widened(count).without_oldest(excess) for s in sources]
     return found
-
-
-def domain_form(frame: Frame) -> Form:
-    """The inputs as functions of coordinates in [-1, 1]."""
-    middle = frame.lower + (frame.upper - frame.lower) / 2
-    reach = upward(np.maximum(frame.upper - middle, middle - frame.lower))
-    change = np.diag(np.append(reach, 1.0))
-    change[:-1, -1] = middle
-    return Form.of_chart(frame.chart @ ExactMatrix.from_floats(change))
 
 
 def _last_uses(network: Network) -> dict[int, int]:

@@ -1,16 +1,16 @@
-"""Bounds of a domain part by part: a smaller box has tighter bounds, and what switches in no part switches nowhere."""
+"""Bounds of a domain part by part: a smaller one has tighter bounds, and what switches in no part switches nowhere."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.domain import Frame
+from affinelens.arithmetic import ExactMatrix
 from affinelens.network import Network
 from affinelens.restrict.bounds import OPEN, StageBounds, bound_stages
+from affinelens.restrict.cover import Cover
 
 Floats = NDArray[np.float64]
 
@@ -19,31 +19,20 @@ _MOST_PARTS = 64
 
 
 def bound_by_parts(
-    network: Network, frame: Frame, sides: Mapping[int, int] | None = None, most: int = _MOST_PARTS
+    network: Network, chart: ExactMatrix, cover: Cover, sides: Mapping[int, int] | None = None, most: int = _MOST_PARTS
 ) -> list[StageBounds]:
-    """Bounds of all stages on a domain; where they are loose, on as many as a few dozen parts of it."""
+    """Bounds of all stages on a cover; where they are loose, on as many as a few dozen parts of it."""
     finished: list[list[StageBounds]] = []
-    waiting = [frame]
+    waiting = [cover]
     while waiting:
         part = waiting.pop(0)
         is_last = len(finished) + len(waiting) + 2 > most
-        bounds = bound_stages(network, part, sides, finish=is_last)
+        bounds = bound_stages(network, chart, part, sides, finish=is_last)
         if bounds is None:
-            waiting += _cut(part)
+            waiting += part.halves(chart.to_floats())
         else:
             finished.append(bounds)
     return merged(finished)
-
-
-def _cut(frame: Frame) -> tuple[Frame, Frame]:
-    """Two halves of the box around a domain, along its longest side in the space of inputs."""
-    width = frame.upper - frame.lower
-    steepness = np.abs(frame.chart.to_floats()[:, :-1]).max(axis=0)
-    axis = int(np.argmax(width * steepness))
-    middle = frame.lower[axis] + width[axis] / 2
-    below, above = frame.upper.copy(), frame.lower.copy()
-    below[axis] = above[axis] = middle
-    return replace(frame, upper=below), replace(frame, lower=above)
 
 
 def count_open(bounds: Sequence[StageBounds]) -> int:
