@@ -70,12 +70,23 @@ class NetworkTerms:
     def __init__(self, network: Network, chart: ExactMatrix) -> None:
         self.network = network
         self.units = list(accumulate((stage.activation.size_in for stage in network.stages), initial=0))
-        self.choice_of = _choices_of_units(network)
         self._chart = chart
         self._found: dict[int, UnitTerms] = {}
         self._dependents: dict[int, list[int]] = {}
         self._pieces: dict[tuple[int, int], Piece] = {}
         self._lock = threading.Lock()
+
+    @cached_property
+    def choice_of(self) -> list[int]:
+        """The choice that each unit takes part in."""
+        found: list[int] = []
+        for stage, first in zip(self.network.stages, self.network.choice_offsets, strict=False):
+            activation = stage.activation
+            if isinstance(activation, MaxGroups):
+                found += (first + np.repeat(np.arange(activation.choices), np.diff(activation.starts))).tolist()
+            else:
+                found += range(first, first + activation.size_in)
+        return found
 
     @cached_property
     def width(self) -> int:
@@ -222,15 +233,3 @@ class AffineFunctions:
 
     def _piece(self, choice: int) -> Piece:
         return self._terms.piece(choice, self._pattern[choice])
-
-
-def _choices_of_units(network: Network) -> list[int]:
-    """The choice that each unit takes part in."""
-    found: list[int] = []
-    for stage, first in zip(network.stages, network.choice_offsets, strict=False):
-        activation = stage.activation
-        if isinstance(activation, MaxGroups):
-            found += (first + np.repeat(np.arange(activation.choices), np.diff(activation.starts))).tolist()
-        else:
-            found += range(first, first + activation.size_in)
-    return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from fractions import Fraction
+from functools import cached_property
 from math import gcd
 from operator import mul
 
@@ -18,7 +19,7 @@ from flint import fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
 
 from affinelens.arithmetic.rational import direction
-from affinelens.engine.vertex.exact_rows import Nearby, SwitchingRows
+from affinelens.engine.vertex.exact_rows import ExactRows, Nearby, SwitchingRows
 from affinelens.engine.vertex.program import BREAK_OFFSET, Compiled
 from affinelens.engine.vertex.state import (
     ANSWER, BREAK, DEPTH, KNOWN, PLACE, POINT_COUNT, POINT_IDS, REQUESTS, SIDE, STAGE, State,
@@ -31,11 +32,10 @@ _POINTS_KEPT = 100_000
 
 
 class Arbiter:
-    """Answers the requests of one walk."""
+    """Answers the requests of walks, one after another or in turn."""
 
     def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
-        self._exact_rows = compiled.exact_rows()
         self._offsets = compiled.program.stage[:, BREAK_OFFSET].tolist()
         self._rows = compiled.program.domain_rows
         self._cube = self._rows + self._offsets[-1]
@@ -43,6 +43,10 @@ class Arbiter:
         self._rows_here: dict[int, tuple[Row, int]] = {}
         self._cleared = self._left_open = 0
         self.decided = 0
+
+    @cached_property
+    def _exact_rows(self) -> ExactRows:
+        return self._compiled.exact_rows()
 
     def answer(self, state: State) -> None:
         """Fill in the answers to a state's requests, and make the vertices concerned as accurate as they can be."""
@@ -144,7 +148,8 @@ class Arbiter:
             state.arena.whole[vertex, d + KNOWN] = 1
             values = [n / point[-1] for n in point[:-1]]
             state.arena.x[vertex, :d] = values
-            exact = all(Fraction(v) == Fraction(n, point[-1]) for v, n in zip(values, point[:-1], strict=True))
+            ratios = [value.as_integer_ratio() for value in values]
+            exact = all(p * point[-1] == n * q for (p, q), n in zip(ratios, point[:-1], strict=True))
             state.arena.off[vertex] = 0.0 if exact else 2.0**-52
         return point
 

@@ -329,7 +329,8 @@ def _multiplied_without_rounding(linear: LinearMap) -> Floats | None:
         if not isinstance(part, Dense):
             return None
         exponent = min(0, exponent + _lowest_exponent(part.weight))
-        largest = part.apply_absolute(np.abs(table)).max(initial=0.0)
+        with np.errstate(over="ignore"):
+            largest = part.apply_absolute(np.abs(table)).max(initial=0.0)
         if exponent <= _LOWEST_EXPONENT or not largest < np.ldexp(_EXACT_INTEGERS, exponent):
             return None
         table = part.apply(table)
