@@ -140,7 +140,7 @@ class NetworkTerms:
         if linear.bias is not None:
             found = linear.bias.coefficients(entry)
             fixed = self._added(fixed, self.constant(Fraction(sum(found.numerators), found.denominator)))
-        joined = Coefficients.combined(parts, [1] * len(parts))
+        joined = parts[0] if len(parts) == 1 else Coefficients.combined(parts, [1] * len(parts))
         return UnitTerms(fixed, joined.columns, joined.numerators, joined.denominator)
 
     def _of_inputs(self, coefficients: Coefficients) -> AffineFunction:

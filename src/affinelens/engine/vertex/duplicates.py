@@ -11,6 +11,7 @@ from affinelens.arithmetic.rational import direction
 from affinelens.network import MaxGroups, Network
 from affinelens.network.canonical import Stage
 from affinelens.network.coefficients import Coefficients
+from affinelens.network.linear_map import Dense
 
 Indices = NDArray[np.int64]
 
@@ -44,7 +45,10 @@ def _possible_duplicates(stage: Stage) -> list[int]:
     One that is overlooked costs time only: it is then recognised wherever it matters, at each vertex.
     """
     with np.errstate(all="ignore"):
-        maps = [linear.apply(np.eye(linear.size_in)) for _, linear in stage.linear.sources]
+        maps = [
+            linear.weight if isinstance(linear, Dense) else linear.apply(np.eye(linear.size_in))
+            for _, linear in stage.linear.sources
+        ]
     bias = np.zeros((stage.linear.size, 1))
     if stage.linear.bias is not None:
         bias = stage.linear.bias.apply(np.ones((1, 1)))
