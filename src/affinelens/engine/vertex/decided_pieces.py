@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.network import Activation, MaxGroups
 
 if TYPE_CHECKING:
     from affinelens.engine.vertex.state import Rows
-
-Indices = NDArray[np.int64]
 
 
 class DecidedPieces:
