@@ -155,6 +155,18 @@ def test_exact_application_is_the_matrix_product(make: Maker, seed: int) -> None
 
 @every_kind
 @every_seed
+def test_coefficients_are_the_rows_of_the_matrix(make: Maker, seed: int) -> None:
+    part = make(np.random.default_rng(seed))
+    for output, row in enumerate(matrix_of(part)):
+        columns, numerators, denominator = part.coefficients(output)
+        assert len(set(columns)) == len(columns)
+        assert all(numerators)
+        found = dict(zip(columns, numerators, strict=True))
+        assert [Fraction(found.get(column, 0), denominator) for column in range(part.size_in)] == row
+
+
+@every_kind
+@every_seed
 def test_values_at_points_are_enclosed(make: Maker, seed: int) -> None:
     rng = np.random.default_rng(seed)
     part, points = make(rng), numbers(rng, SIZE, 4)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import lcm
+from math import gcd, lcm
 
 import numpy as np
 from flint import fmpq, fmpz, fmpz_mat
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 _MANTISSA_BITS = 53
 
 
-def _integers(values: Floats) -> tuple[list[int], int]:
+def as_integers(values: Floats) -> tuple[list[int], int]:
     """Return integers n and an exponent e with ``values == n * 2**e``, entry by entry."""
     mantissas, exponents = np.frexp(values.ravel())
     whole = np.ldexp(mantissas, _MANTISSA_BITS).astype(np.int64)
@@ -45,7 +45,7 @@ class ExactMatrix:
         table = np.asarray(values, dtype=np.float64)
         if table.ndim == 1:
             table = table[:, None]
-        whole, exponent = _integers(table)
+        whole, exponent = as_integers(table)
         numerators = fmpz_mat(table.shape[0], table.shape[1], whole)
         if exponent >= 0:
             return cls(numerators * (fmpz(1) << exponent), fmpz(1), table)
@@ -132,6 +132,16 @@ class ExactMatrix:
 
 def _rebuild(rows: int, columns: int, numerators: list[int], denominator: int) -> ExactMatrix:
     return ExactMatrix(fmpz_mat(rows, columns, numerators), fmpz(denominator))
+
+
+def direction(row: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """The row divided by its content, first entry positive; and the sign that was taken out (0 for a row of zeros)."""
+    content = gcd(*row)
+    if content == 0:
+        return tuple(row), 0
+    if next(n for n in row if n) > 0:
+        return tuple(n // content for n in row), 1
+    return tuple(-n // content for n in row), -1
 
 
 def quotient(numerator: int, denominator: int) -> float:

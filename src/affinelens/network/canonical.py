@@ -123,6 +123,11 @@ class Network:
         """Number of units, over all stages."""
         return sum(stage.activation.size_in for stage in self.stages)
 
+    @property
+    def products(self) -> int:
+        """How many numbers are multiplied to evaluate all units at a point, at most."""
+        return sum(part.products for stage in self.stages for _, part in stage.linear.sources)
+
     @cached_property
     def choice_offsets(self) -> tuple[int, ...]:
         """Stage l's part of a pattern is ``pattern[choice_offsets[l]:choice_offsets[l + 1]]``."""

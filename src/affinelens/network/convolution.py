@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.errors import AffineLensError
+from affinelens.network.coefficients import Coefficients
 from affinelens.network.linear_map import Floats, Indices, LinearMap, shortened
 
 Sizes = tuple[int, ...]
@@ -174,6 +175,17 @@ class Convolution(LinearMap):
                 result[group, :, block] = _table(product, (-1, len(block), width)).swapaxes(0, 1)
         denominator = columns.denominator * self._exact_kernels[0].denominator
         return ExactMatrix(fmpz_mat(self.size_out, width, result.ravel().tolist()), denominator)
+
+    def coefficients(self, output: int) -> Coefficients:
+        (channels_in, sizes_in), (channels_out, sizes_out) = self._source, self._target
+        channel, position = divmod(output, prod(sizes_out))
+        group, channel = divmod(channel, channels_out)
+        kernel = self.kernel[group, :, channel] if self.adjoint else self.kernel[group, channel]
+        behind = self._sources[:, position]
+        used = np.flatnonzero(behind >= 0)
+        start = (group * channels_in + np.arange(channels_in)) * prod(sizes_in)
+        columns = start[:, None] + behind[used]
+        return Coefficients.of_floats(columns.ravel(), kernel.reshape(channels_in, -1)[:, used].ravel())
 
     @cached_property
     def halves(self) -> tuple[LinearMap, LinearMap]:

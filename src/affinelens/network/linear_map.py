@@ -19,6 +19,7 @@ from flint import fmpz, fmpz_mat
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, gamma
+from affinelens.network.coefficients import Coefficients
 from affinelens.network.enclosure import Enclosure
 
 Floats = NDArray[np.float64]
@@ -57,6 +58,11 @@ class LinearMap(ABC):
         """How many maps are applied when this one is."""
         return 1
 
+    @property
+    def products(self) -> int:
+        """How many numbers are multiplied when the map is applied to one column, at most."""
+        return self.roundings * self.size_out
+
     @abstractmethod
     def apply(self, columns: Floats) -> Floats:
         """The map's value on each column, in float64."""
@@ -68,6 +74,10 @@ class LinearMap(ABC):
     @abstractmethod
     def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
         """The map's value on each column, exactly."""
+
+    @abstractmethod
+    def coefficients(self, output: int) -> Coefficients:
+        """What one output is made of, exactly."""
 
     @abstractmethod
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
@@ -104,6 +114,10 @@ class Dense(LinearMap):
     def roundings(self) -> int:
         return self.size_in
 
+    @property
+    def products(self) -> int:
+        return int(np.count_nonzero(self.weight))
+
     @cached_property
     def _absolute(self) -> Floats:
         return np.abs(self.weight)
@@ -120,6 +134,9 @@ class Dense(LinearMap):
 
     def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
         return self._exact @ columns
+
+    def coefficients(self, output: int) -> Coefficients:
+        return Coefficients.of_floats(np.arange(self.size_in), self.weight[output])
 
     @cached_property
     def halves(self) -> tuple[LinearMap, LinearMap]:
@@ -187,6 +204,11 @@ class Sparse(LinearMap):
                 result.append(sum((values[k] * entries[sources[k] * width + j] for k in range(first, last)), fmpz(0)))
         return ExactMatrix(fmpz_mat(self.size_out, width, result), columns.denominator * self._exact_values.denominator)
 
+    def coefficients(self, output: int) -> Coefficients:
+        span = slice(self.starts[output], self.starts[output + 1])
+        found = Coefficients.of_floats(self.columns[span], self.values[span])
+        return Coefficients.combined([found], [1])  # a column may come twice
+
     @cached_property
     def halves(self) -> tuple[LinearMap, LinearMap]:
         short = shortened(self.values)
@@ -232,6 +254,9 @@ class Scale(LinearMap):
     def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
         return columns.scaled_rows(self._exact)
 
+    def coefficients(self, output: int) -> Coefficients:
+        return Coefficients.of_floats(np.array([output]), self.factors[output : output + 1], self.over)
+
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "scale factors", self.factors
         yield "scale over", np.array([self.over])
@@ -265,6 +290,10 @@ class Select(LinearMap):
     def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
         return columns.rows(self.indices.tolist())
 
+    def coefficients(self, output: int) -> Coefficients:
+        taken = int(self.indices[output])
+        return Coefficients([], [], 1) if taken < 0 else Coefficients([taken], [1], 1)
+
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "select", self.indices
 
@@ -296,6 +325,10 @@ class Chain(LinearMap):
         return sum(part.steps for part in self.maps)
 
     @property
+    def products(self) -> int:
+        return sum(part.products for part in self.maps)
+
+    @property
     def roundings(self) -> int:
         return sum(part.roundings for part in self.maps)
 
@@ -313,6 +346,15 @@ class Chain(LinearMap):
         for part in self.maps:
             columns = part.apply_exact(columns)
         return columns
+
+    def coefficients(self, output: int) -> Coefficients:
+        *others, last = self.maps
+        found = last.coefficients(output)
+        for part in reversed(others):
+            found = Coefficients.combined(
+                [part.coefficients(column) for column in found.columns], found.numerators, found.denominator
+            )
+        return found
 
     def propagate(self, form: Enclosure) -> Enclosure:
         for part in self.maps:
@@ -342,6 +384,10 @@ class Sum(LinearMap):
         return sum(part.steps for part in self.maps)
 
     @property
+    def products(self) -> int:
+        return sum(part.products for part in self.maps)
+
+    @property
     def roundings(self) -> int:
         return sum(part.roundings + 1 for part in self.maps)
 
@@ -362,6 +408,9 @@ class Sum(LinearMap):
         for part in self.maps[1:]:
             total = total + part.apply_exact(columns)
         return total
+
+    def coefficients(self, output: int) -> Coefficients:
+        return Coefficients.combined([part.coefficients(output) for part in self.maps], [1] * len(self.maps))
 
     def propagate(self, form: Enclosure) -> Enclosure:
         total = self.maps[0].propagate(form)

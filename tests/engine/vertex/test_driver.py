@@ -21,6 +21,7 @@ import affinelens as al
 from affinelens import engine as engines
 from affinelens.engine import Columns, Limits
 from affinelens.engine.vertex import driver
+from affinelens.engine.vertex.exact import Arbiter
 from affinelens.errors import AffineLensError
 from affinelens.regions.run_directory import RunWriter
 from brute_force import Layer
@@ -171,8 +172,9 @@ def scattered(network: Any, *, name: str = "vertex", vertices: bool = False) -> 
             give_away(part)
 
     walk._give_away = give_all  # type: ignore[method-assign]
+    arbiter = Arbiter(walk._compiled)
     while len(walk._queue):
-        walk._walk(walk._queue.popleft())
+        walk._walk(walk._queue.popleft(), arbiter)
     assert len(walk._parts) > 1
     return walk._outcome(al.Status.COMPLETE)
 

@@ -51,7 +51,6 @@ class _Part:
     """A part of the tree: its walk, and what was found in it, in order."""
 
     state: State
-    arbiter: Arbiter
     chunks: list[Any] = field(default_factory=list)
     exact_points: dict[int, tuple[Fraction, ...]] = field(default_factory=dict)
     emitted: int = 0
@@ -107,7 +106,7 @@ class Walk:
         dim = compiled.program.dim
         width = choices + 8 * dim + (64 * dim if facets else 0) + (24 * 2**dim if vertices else 0)
         self._chunk = max(256, min(_MOST_CHUNK_ROWS, _CHUNK_BYTES // width))
-        first = _Part(self._new_state(), Arbiter(self._compiled))
+        first = _Part(self._new_state())
         self._parts = [first]
         self._queue = deque([first])
         self._lock = threading.Condition()
@@ -172,6 +171,7 @@ class Walk:
 
     def _work(self) -> None:
         try:
+            arbiter = Arbiter(self._compiled)
             while True:
                 with self._lock:
                     self._idle += 1
@@ -185,14 +185,14 @@ class Walk:
                         return
                     self._idle -= 1
                     part = self._queue.popleft()
-                self._walk(part)
+                self._walk(part, arbiter)
         except BaseException as error:
             with self._lock:
                 self._error = error
                 self._stop = True
                 self._lock.notify_all()
 
-    def _walk(self, part: _Part) -> None:
+    def _walk(self, part: _Part, arbiter: Arbiter) -> None:
         """Walk one part, giving some of it away when others have nothing to do."""
         while not self._stop:
             room = self._reserve(part)
@@ -200,7 +200,7 @@ class Walk:
             budget = min(part.slice, _SLICE)
             part.slice = 2 * budget
             status = advance(self._compiled, state, budget)
-            self._note(part, room)
+            self._note(part, arbiter, room)
             if not self._keep and self._limits.max_regions is not None and self._found > self._limits.max_regions:
                 self._found = self._limits.max_regions
                 self._counts[-1] = self._found
@@ -217,10 +217,10 @@ class Walk:
                 else:  # another worker holds the rest of max_regions, and may give some back
                     time.sleep(1e-3)
             elif status == UNDECIDED:
-                part.arbiter.answer(state)
+                arbiter.answer(state)
             elif status == NO_POINT:
                 index = int(state.control[EMITTED]) - 1
-                exact = part.arbiter.interior_point(state, index)
+                exact = arbiter.interior_point(state, index)
                 if exact is not None:
                     part.exact_points[index] = exact
             elif status >= GROW_ARENA:
@@ -244,7 +244,7 @@ class Walk:
         control[ROOM] = control[EMITTED] + room
         return room
 
-    def _note(self, part: _Part, room: int) -> None:
+    def _note(self, part: _Part, arbiter: Arbiter, room: int) -> None:
         control, counts = part.state.control, part.state.results.counts
         emitted = int(control[EMITTED])
         with self._lock:
@@ -256,10 +256,10 @@ class Walk:
             self._counts += counts
             if not self._keep:
                 self._counts[-1] = self._found
-            self._decided += [control[DECIDED], control[BY_INTEGERS], part.arbiter.decided]
+            self._decided += [control[DECIDED], control[BY_INTEGERS], arbiter.decided]
         counts[:] = 0
         control[[DECIDED, BY_INTEGERS]] = 0
-        part.arbiter.decided = 0
+        arbiter.decided = 0
 
     def _stop_here(self) -> None:
         with self._lock:
@@ -270,7 +270,7 @@ class Walk:
         taken = part.taken_from_the_end()
         if taken is None:
             return
-        new = _Part(taken, Arbiter(self._compiled))
+        new = _Part(taken)
         with self._lock:
             self._parts.insert(self._parts.index(part) + 1, new)
             self._queue.append(new)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.arithmetic import ExactMatrix
-from affinelens.engine.vertex.stage_parts import multiplied_out
+from affinelens.arithmetic.rational import direction
 from affinelens.network import MaxGroups, Network
 from affinelens.network.canonical import Stage
+from affinelens.network.coefficients import Coefficients
+from affinelens.network.linear_map import Dense
 
 Indices = NDArray[np.int64]
 
@@ -27,14 +26,14 @@ def duplicates(network: Network) -> tuple[Indices, Indices]:
     signs = np.ones(len(leader), dtype=np.int64)
     for stage, offset in zip(network.stages, network.break_offsets, strict=False):
         grouped = isinstance(stage.activation, MaxGroups)
-        first_of: dict[tuple[int, ...], tuple[int, int]] = {}
-        suspects = _possible_duplicates(stage)
-        for index, row in zip(suspects, _parameter_rows(stage, suspects), strict=True):
-            direction, sign = _direction(row)
+        first_of: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[int, int]] = {}
+        for index in _possible_duplicates(stage):
+            columns, numbers = _parameter_row(stage, index)
+            along, sign = direction(numbers)
             if grouped or sign == 0:  # candidates of a group are compared pair by pair
                 signs[offset + index] = sign * sign
                 continue
-            first, orientation = first_of.setdefault(direction, (offset + index, sign))
+            first, orientation = first_of.setdefault((columns, along), (offset + index, sign))
             leader[offset + index] = first
             signs[offset + index] = sign * orientation
     return leader, signs
@@ -45,7 +44,11 @@ def _possible_duplicates(stage: Stage) -> list[int]:
 
     One that is overlooked costs time only: it is then recognised wherever it matters, at each vertex.
     """
-    maps = [multiplied_out(linear)[0] for _, linear in stage.linear.sources]
+    with np.errstate(all="ignore"):
+        maps = [
+            linear.weight if isinstance(linear, Dense) else linear.apply(np.eye(linear.size_in))
+            for _, linear in stage.linear.sources
+        ]
     bias = np.zeros((stage.linear.size, 1))
     if stage.linear.bias is not None:
         bias = stage.linear.bias.apply(np.ones((1, 1)))
@@ -62,33 +65,21 @@ def _possible_duplicates(stage: Stage) -> list[int]:
     return [i for i, key in enumerate(keys) if seen[key] > 1 or pivot[i] == 0]
 
 
-def _parameter_rows(stage: Stage, breaks: Sequence[int]) -> Iterator[list[int]]:
-    """Breaks as integers: their coefficients on all sources and their constant, times a common denominator."""
-    if not breaks:
-        return
-    sizes = [linear.size_in for _, linear in stage.linear.sources]
-    width = sum(sizes) + 1
-    table = ExactMatrix.zeros(stage.linear.size, width)
-    start = 0
-    for (_, linear), size in zip(stage.linear.sources, sizes, strict=True):
-        unit = np.zeros((size, width))
-        unit[:, start : start + size] = np.eye(size)
-        table = table + linear.apply_exact(ExactMatrix.from_floats(unit))
-        start += size
-    if stage.linear.bias is not None:
-        table = table + stage.linear.bias.apply_exact(
-            ExactMatrix.from_floats(np.append(np.zeros(width - 1), 1.0)[None])
-        )
-    rows = stage.activation.breaks[np.array(breaks)].exact(table)
-    entries = [int(n) for n in rows.numerators.entries()]
-    for index in range(rows.shape[0]):
-        yield entries[index * width : (index + 1) * width]
-
-
-def _direction(row: list[int]) -> tuple[tuple[int, ...], int]:
-    """The row divided by its content, first entry positive; and the sign that was taken out (0 for a row of zeros)."""
-    content = gcd(*row)
-    if content == 0:
-        return tuple(row), 0
-    sign = 1 if next(n for n in row if n) > 0 else -1
-    return tuple(sign * n // content for n in row), sign
+def _parameter_row(stage: Stage, index: int) -> tuple[tuple[int, ...], list[int]]:
+    """A break's coefficients on all sources and its constant, times a positive number: their columns, and integers."""
+    breaks, constant = stage.activation.breaks, np.array([-1])
+    parts, weights = [Coefficients.of_floats(constant, breaks.threshold[index : index + 1])], [-1]
+    for unit, weight in ((int(breaks.plus[index]), 1), (int(breaks.minus[index]), -1)):
+        start = 0
+        for _, linear in stage.linear.sources if unit >= 0 else ():
+            found = linear.coefficients(unit)
+            parts.append(found._replace(columns=[start + column for column in found.columns]))
+            weights.append(weight)
+            start += linear.size_in
+        if stage.linear.bias is not None and unit >= 0:
+            found = stage.linear.bias.coefficients(unit)
+            parts.append(found._replace(columns=[-1] * len(found.columns)))
+            weights.append(weight)
+    total = Coefficients.combined(parts, weights)
+    entries = sorted(zip(total.columns, total.numerators, strict=True))
+    return tuple(column for column, _ in entries), [number for _, number in entries]

@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flint import fmpz, fmpz_mat
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.network import Activation, MaxGroups, Network
+from affinelens.engine.vertex.decided_pieces import DecidedPieces
 from affinelens.network.adjoint import Adjoint
+from affinelens.network.affine_functions import AffineFunctions, NetworkTerms
 from affinelens.restrict import AccurateRows, Kept
 
 if TYPE_CHECKING:
@@ -30,125 +30,94 @@ class ExactRows(ABC):
     """Hyperplanes as functions of the domain's coordinates, where what a walk has decided so far holds."""
 
     @abstractmethod
-    def row(self, rows: Rows, stage: int, inner: int) -> list[fmpz]:
-        """The function of a stage's hyperplane as integers: any positive multiple of it."""
+    def stand(self, rows: Rows, stage: int) -> None:
+        """Take note of what the walk has decided before a stage; rows up to that stage may then be asked for."""
 
-    def nearby_rows(self, rows: Rows, wanted: Sequence[tuple[int, int]]) -> list[Nearby] | None:
-        """Functions close to hyperplanes', by stage and number there, where those are cheaper to have."""
-        return None
+    @abstractmethod
+    def row(self, stage: int, inner: int) -> list[int]:
+        """The function of a stage's hyperplane as integers: any positive multiple of it."""
 
 
 class PathRows(ExactRows):
-    """All hyperplanes of a stage at once: the way for networks whose stages are small."""
+    """Rows from the rows that they are made of: the way for networks of moderate size."""
 
-    def __init__(self, network: Network, chart: ExactMatrix) -> None:
-        self._network = network
-        self._chart = chart
-        self._one = ExactMatrix.from_floats(np.append(np.zeros(chart.shape[1] - 1), 1.0)[None, :])
-        self._hyperplanes: OrderedDict[bytes, fmpz_mat] = OrderedDict()
-        self._sources: OrderedDict[bytes, list[ExactMatrix]] = OrderedDict()
+    def __init__(self, terms: NetworkTerms) -> None:
+        network = terms.network
+        self._functions = AffineFunctions(terms, [0] * network.choice_offsets[-1])
+        self._decided = DecidedPieces([stage.activation for stage in network.stages])
 
-    def row(self, rows: Rows, stage: int, inner: int) -> list[fmpz]:
-        table = self._table(rows, stage)
-        return [table[inner, j] for j in range(table.ncols())]
+    def stand(self, rows: Rows, stage: int) -> None:
+        self._functions.change(self._decided.changes(rows, stage))
 
-    def _table(self, rows: Rows, stage: int) -> fmpz_mat:
-        key = self._key(rows, stage)
-        found = self._hyperplanes.get(key)
-        if found is None:
-            form = self._network.stages[stage].linear.propagate_exact(self._path(rows, stage), self._one)
-            found = self._network.stages[stage].activation.breaks.exact(form).numerators
-            _remember(self._hyperplanes, key, found)
-        return found
-
-    def _path(self, rows: Rows, stage: int) -> list[ExactMatrix]:
-        """The chart and the outputs of the stages before this one."""
-        if stage == 0:
-            return [self._chart]
-        key = self._key(rows, stage)
-        found = self._sources.get(key)
-        if found is None:
-            before = self._path(rows, stage - 1)
-            linear, activation = self._network.stages[stage - 1].linear, self._network.stages[stage - 1].activation
-            form = linear.propagate_exact(before, self._one)
-            network = self._network
-            pattern = _pattern(activation, rows, network.break_offsets[stage - 1], network.choice_offsets[stage - 1])
-            found = [*before, activation.select_exact(form, pattern)]
-            _remember(self._sources, key, found)
-        return found
-
-    def _key(self, rows: Rows, stage: int) -> bytes:
-        positive = rows.sign[: self._network.break_offsets[stage]] > 0
-        return stage.to_bytes(4) + positive.tobytes() + rows.winner[: self._network.choice_offsets[stage]].tobytes()
+    def row(self, stage: int, inner: int) -> list[int]:
+        return self._functions.break_row(stage, inner)
 
 
 class SwitchingRows(ExactRows):
-    """One hyperplane at a time, carried back to the input: the way for networks of which a small part switches."""
+    """Rows of networks of which a part switches: in extended precision, as far as that tells, one at a time.
 
-    def __init__(self, kept: Kept, chart: ExactMatrix) -> None:
+    Exactly they come from ``terms``, or where a network is too large for that, from carrying them back to the input.
+    """
+
+    def __init__(self, kept: Kept, chart: ExactMatrix, terms: NetworkTerms | None) -> None:
         self._kept = kept
+        self._pattern: Pattern = kept.pattern.copy()
+        self._decided = DecidedPieces([stage.activation for stage in kept.stages])
+        self._numbers = [int(kept.network.choice_offsets[s.stage] + c) for s in kept.stages for c in s.choices]
+        self._pieces = [pieces for stage in kept.stages for pieces in stage.pieces.tolist()]
+        self._functions = None if terms is None else AffineFunctions(terms, self._pattern.tolist())
         self._adjoint = Adjoint(kept.network, chart)
         self._accurate = AccurateRows(kept, chart)
-        self._exact: OrderedDict[bytes, list[fmpz]] = OrderedDict()
+        self._exact: OrderedDict[bytes, list[int]] = OrderedDict()
         self._nearby: OrderedDict[bytes, Nearby] = OrderedDict()
         self._dependencies: dict[tuple[int, int], NDArray[np.int64]] = {}
 
-    def row(self, rows: Rows, stage: int, inner: int) -> list[fmpz]:
-        here, pattern = self._kept.stages[stage], self._network_pattern(rows, stage)
-        key = self._key(stage, inner, pattern)
+    def stand(self, rows: Rows, stage: int) -> None:
+        found = self._decided.changes(rows, stage)
+        changes = [(self._numbers[choice], self._pieces[choice][piece]) for choice, piece in found]
+        for choice, piece in changes:
+            self._pattern[choice] = piece
+        if self._functions is not None:
+            self._functions.change(changes)
+
+    def row(self, stage: int, inner: int) -> list[int]:
+        here = self._kept.stages[stage]
+        number = int(here.breaks[inner])
+        if self._functions is not None:
+            return self._functions.break_row(here.stage, number)
+        key = self._key(stage, inner)
         found = self._exact.get(key)
         if found is None:
-            found = self._adjoint.break_row(here.stage, int(here.breaks[inner]), pattern)
+            found = [int(n) for n in self._adjoint.break_row(here.stage, number, self._pattern)]
             _remember(self._exact, key, found)
         return found
 
-    def nearby_rows(self, rows: Rows, wanted: Sequence[tuple[int, int]]) -> list[Nearby]:
-        if not wanted:
-            return []
-        pattern = self._network_pattern(rows, max(stage for stage, _ in wanted))
-        keys = [self._key(stage, inner, pattern) for stage, inner in wanted]
+    def nearby_rows(self, wanted: Sequence[tuple[int, int]]) -> list[Nearby]:
+        """Functions close to hyperplanes', by stage and number there, which are cheaper to have."""
+        keys = [self._key(stage, inner) for stage, inner in wanted]
         found = {key: self._nearby[key] for key in keys if key in self._nearby}
         missing: dict[bytes, tuple[int, int]] = {}
         for key, (stage, inner) in zip(keys, wanted, strict=True):
             here = self._kept.stages[stage]
             if key not in found:
-                exact = self._adjoint.direct_break_row(here.stage, int(here.breaks[inner]), pattern)
+                exact = self._adjoint.direct_break_row(here.stage, int(here.breaks[inner]), self._pattern)
                 if exact is not None:
                     found[key] = exact.to_fractions()[0], Fraction(0)
                 else:
                     missing[key] = here.stage, int(here.breaks[inner])
         if missing:
-            rows_found = self._accurate.break_rows(list(missing.values()), pattern)
+            rows_found = self._accurate.break_rows(list(missing.values()), self._pattern)
             for key, (row, error) in zip(missing, rows_found, strict=True):
                 found[key] = [_fraction(value) for value in row], Fraction(error)
         for key, near in found.items():
             _remember(self._nearby, key, near)
         return [found[key] for key in keys]
 
-    def _key(self, stage: int, inner: int, pattern: Pattern) -> bytes:
+    def _key(self, stage: int, inner: int) -> bytes:
         """The break and what its function can depend on: the same row is met on many paths."""
         if (stage, inner) not in self._dependencies:
             self._dependencies[stage, inner] = self._kept.dependencies(stage, inner)
-        return stage.to_bytes(4) + inner.to_bytes(4) + pattern[self._dependencies[stage, inner]].tobytes()
-
-    def _network_pattern(self, rows: Rows, stages: int) -> Pattern:
-        """The whole network's pattern, as far as it matters before a switching stage."""
-        pattern = self._kept.pattern.copy()
-        breaks = choices = 0
-        for stage in self._kept.stages[:stages]:
-            part = _pattern(stage.activation, rows, breaks, choices)
-            numbers = self._kept.network.choice_offsets[stage.stage] + stage.choices
-            pattern[numbers] = stage.pieces[np.arange(len(part)), part]
-            breaks += len(stage.activation.breaks)
-            choices += stage.activation.choices
-        return pattern
-
-
-def _pattern(activation: Activation, rows: Rows, first_break: int, first_choice: int) -> Pattern:
-    """A stage's pattern on the current path."""
-    if isinstance(activation, MaxGroups):
-        return rows.winner[first_choice : first_choice + activation.choices]
-    return activation.pattern_from_signs(rows.sign[first_break : first_break + len(activation.breaks)])
+        return stage.to_bytes(4) + inner.to_bytes(4) + self._pattern[self._dependencies[stage, inner]].tobytes()
 
 
 def _fraction(value: np.longdouble) -> Fraction:

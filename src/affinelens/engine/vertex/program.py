@@ -23,10 +23,14 @@ from affinelens.engine.vertex.exact_rows import ExactRows, PathRows, SwitchingRo
 from affinelens.engine.vertex.lanes import LANES
 from affinelens.engine.vertex.stage_parts import StageNumbers, StageParts, padded
 from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
+from affinelens.network.affine_functions import NetworkTerms
 from affinelens.restrict import Clauses, Kept, compact_rows
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+# Rational functions of a network that takes more products to evaluate are carried back to the input one by one.
+_MANY_PRODUCTS = 1 << 20
 
 # Columns of Program.stage.
 (UNITS, PADDED, UNIT_OFFSET, ROW_OFFSET, BREAKS, BREAK_OFFSET, PADDED_BREAKS, LANE_OFFSET, CHOICES, CHOICE_OFFSET,
@@ -115,7 +119,8 @@ def compile_program(network: Network, frame: Frame, kept: Kept | None = None, wa
         activations = [stage.activation for stage in network.stages]
         numbers = [StageNumbers.of_stage(s, chart, activations[:i]) for i, s in enumerate(network.stages)]
         leader, orientation = duplicates(network)
-        exact_rows: Callable[[], ExactRows] = lambda: PathRows(network, chart)  # noqa: E731
+        terms = NetworkTerms(network, chart)
+        exact_rows: Callable[[], ExactRows] = lambda: PathRows(terms)  # noqa: E731
         clauses = wanted
     else:
         activations = [stage.activation for stage in kept.stages]
@@ -125,7 +130,8 @@ def compile_program(network: Network, frame: Frame, kept: Kept | None = None, wa
         ]
         leader = kept.leaders
         orientation = np.ones(len(leader), dtype=np.int64)
-        exact_rows = lambda: SwitchingRows(kept, chart)  # noqa: E731
+        shared = NetworkTerms(network, chart) if network.products <= _MANY_PRODUCTS else None
+        exact_rows = lambda: SwitchingRows(kept, chart, shared)  # noqa: E731
         clauses = kept.open_clauses(wanted)
     parts: list[StageParts] = []
     for stage in numbers:

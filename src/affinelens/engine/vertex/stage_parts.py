@@ -15,7 +15,7 @@ from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma
 from affinelens.engine.vertex.lanes import LANES
 from affinelens.network import Activation, MaxGroups, PiecewiseLinear
 from affinelens.network.canonical import Stage
-from affinelens.network.linear_map import Dense, LinearMap
+from affinelens.network.linear_map import Chain, Dense, LinearMap
 from affinelens.restrict import CompactRows
 
 Floats = NDArray[np.float64]
@@ -330,6 +330,9 @@ def multiplied_out(linear: LinearMap) -> tuple[Floats, bool]:
     """A linear map multiplied out, each entry correctly rounded; and whether nothing was rounded."""
     if isinstance(linear, Dense):
         return linear.weight, True
+    unrounded = _multiplied_without_rounding(linear)
+    if unrounded is not None:
+        return unrounded, True
     exact = linear.apply_exact(ExactMatrix.from_floats(np.eye(linear.size_in)))
     table = exact.to_floats()
     table[(np.abs(table) < SMALLEST_ACCURATE) & _nonzero(exact)] = np.nan
@@ -337,6 +340,23 @@ def multiplied_out(linear: LinearMap) -> tuple[Floats, bool]:
         return table, False
     again = ExactMatrix.from_floats(table)
     return table, bool(again.numerators * exact.denominator == exact.numerators * again.denominator)
+
+
+def _multiplied_without_rounding(linear: LinearMap) -> Floats | None:
+    """A chain of matrices multiplied in float64, if all sums on the way are integers times a power of two that fit."""
+    if not isinstance(linear, Chain):
+        return None
+    table, exponent = np.eye(linear.size_in), 0
+    for part in linear.maps:
+        if not isinstance(part, Dense):
+            return None
+        exponent = min(0, exponent + _lowest_exponent(part.weight))
+        with np.errstate(over="ignore"):
+            largest = part.apply_absolute(np.abs(table)).max(initial=0.0)
+        if exponent <= _LOWEST_EXPONENT or not largest < np.ldexp(_EXACT_INTEGERS, exponent):
+            return None
+        table = part.apply(table)
+    return table
 
 
 def _lowest_exponent(values: Floats) -> int:

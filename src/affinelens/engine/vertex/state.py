@@ -42,7 +42,7 @@ BLOCK_BASE, BLOCK_SIZE, BLOCK_EXTRA = range(1, 4)
 # Columns of Rows.whole after the coefficients and the constant.
 IS_WHOLE, BREAK = range(1, 3)
 WHOLE_EXTRA = 3
-# Columns of Arena.whole after the coordinates and the common denominator.
+# Columns of Arena.whole after the coordinates and the common denominator: whether float64 ones are as good as can be.
 KNOWN = 1
 # Rows of Functions.hyperplane; Functions.unit has the first two.
 H_ERROR, H_CONSTANT_ERROR, H_SIZE, H_BASE, H_SQUARE, H_CONSTANT_SQUARE = range(6)
@@ -82,6 +82,7 @@ class Arena(NamedTuple):
     point: Floats
     residual: Floats
     places: Indices
+    solving: Indices
 
 
 class Stack(NamedTuple):
@@ -208,11 +209,9 @@ class State:
         )
         control = self.control.copy()
         control[[DECIDED, BY_INTEGERS, REFRESHED, EMITTED, FACETS_EMITTED, VERTICES_EMITTED, REQUESTS]] = 0
-        arena = _copied(self.arena)
-        arena.whole[:, -1] = 0
         return State(
             control,
-            arena,
+            _copied(self.arena),
             _copied(self.stack),
             _copied(self.rows),
             _copied(self.functions),
@@ -293,6 +292,7 @@ def new_state(
             point=aligned((lanes,)),
             residual=np.zeros(d),
             places=np.zeros(d, dtype=np.int64),
+            solving=np.zeros((d, d + 1), dtype=np.int64),
         ),
         stack=Stack(
             frame=np.zeros((64, LEVEL + stages), dtype=np.int64),
@@ -346,7 +346,8 @@ def _fill_rows(state: State, compiled: Compiled) -> None:
     d, count = program.dim, program.domain_rows
     table, lanes = state.rows.row, program.lanes
     cube = len(table) - 2 * d
-    table[:count, : d + 1] = [[int(a) / max(abs(int(n)) for n in row) for a in row] for row in exact.tolist()]
+    integers = [[int(a) for a in row] for row in exact.tolist()]
+    table[:count, : d + 1] = [[a / max(abs(n) for n in row) for a in row] for row in integers]
     table[cube:, :d] = np.repeat(np.eye(d), 2, axis=0) * np.tile([1.0, -1.0], d)[:, None]
     table[cube:, d] = 1.0
     size = np.abs(table[:, : d + 1]).sum(axis=1)
@@ -360,7 +361,8 @@ def _fill_rows(state: State, compiled: Compiled) -> None:
     block[d + BLOCK_SIZE, :count] = table[:count, lanes + SIZE]
     state.rows.whole[:, d + BREAK] = -1
     for place in [*range(count), *range(cube, cube + 2 * d)]:
-        whole = _as_integers(table[place, : d + 1], 2**50) if place >= cube or compiled.is_box else None
+        row = integers[place] if place < count else [int(a) for a in table[place, : d + 1]]
+        whole = _shortened(row, 2**50)
         if whole is not None:
             state.rows.whole[place, : d + 1] = whole
             state.rows.whole[place, d + IS_WHOLE] = 1
@@ -410,6 +412,11 @@ def _as_integers(values: Floats, limit: int) -> list[int] | None:
         return None
     lowest = int(used.min()) - 53
     whole = [int(np.ldexp(m, 53)) << max(int(e) - 53 - lowest, 0) for m, e in zip(mantissas, exponents, strict=True)]
+    return _shortened(whole, limit)
+
+
+def _shortened(whole: list[int], limit: int) -> list[int] | None:
+    """Integers without their common factor, if they are small."""
     divisor = gcd(*whole)
-    whole = [n // divisor for n in whole]
-    return whole if max(abs(n) for n in whole) <= limit else None
+    short = [n // divisor for n in whole]
+    return short if max(abs(n) for n in short) <= limit else None

@@ -155,18 +155,91 @@ def _cross_integers(arena: Arena, row_whole: Any, place: int, p: int, q: int, to
         at_q += a * h[q, k]
     if not size_p * largest_q + size_q * largest_p < _INTEGER_LIMIT:
         return
-    divisor = ZERO
     for k in range(d + 1):
         h[to, k] = at_p * h[q, k] - at_q * h[p, k]
-        divisor = _gcd(divisor, h[to, k])
-    below = float(h[to, d] // divisor)
+    _place_at_integers(arena, to, d)
+
+
+@kernel
+def _place_at_integers(arena: Arena, v: int, d: int) -> None:
+    """Shorten a vertex's homogeneous coordinates, and make the others as good as can be."""
+    h = arena.whole
+    divisor = ZERO
+    for k in range(d + 1):
+        divisor = _gcd(divisor, h[v, k])
+    below = float(h[v, d] // divisor)
     at_origin = True
     for k in range(d + 1):
-        h[to, k] //= divisor
+        h[v, k] //= divisor
         if k < d:
-            arena.x[to, k] = float(h[to, k]) / below
-            at_origin &= h[to, k] == 0
-    arena.off[to] = 0.0 if at_origin else 4.0 * _ROUNDING
+            arena.x[v, k] = float(h[v, k]) / below
+            at_origin &= h[v, k] == 0
+    arena.off[v] = 0.0 if at_origin else 4.0 * _ROUNDING
+
+
+@kernel
+def _meet_in_integers(arena: Arena, row_whole: Any, slots: Any, v: int, words: int, d: int) -> None:
+    """Find a vertex's homogeneous coordinates from hyperplanes that are integers, if d of them meet there and all fits.
+
+    Each row is freed of the pivots of those before it, and then those before it of its own; what is left of each says
+    one coordinate.
+    """
+    table, pivots, h, found = arena.solving, arena.places, arena.whole, ZERO
+    for w in range(words):
+        rest = arena.bits[v, w]
+        while rest != NONE and found < d:
+            place = slots[64 * w + lowest_bit(rest), PLACE]
+            rest &= rest - ONE
+            if row_whole[place, d + IS_WHOLE] == 0:
+                continue
+            for k in range(d + 1):
+                table[found, k] = row_whole[place, k]
+            for i in range(found):
+                if not _eliminate(table, found, i, pivots[i], d):
+                    return
+            pivots[found] = ZERO
+            while pivots[found] < d and table[found, pivots[found]] == 0:
+                pivots[found] += 1
+            if pivots[found] < d:
+                found += 1
+    if found < d:
+        return
+    below = ZERO + 1
+    for i in range(d):
+        for j in range(i + 1, d):
+            if not _eliminate(table, i, j, pivots[j], d):
+                return
+        factor = abs(table[i, pivots[i]]) // _gcd(below, table[i, pivots[i]])
+        if not float(below) * float(factor) < _INTEGER_LIMIT:
+            return
+        below *= factor
+    for i in range(d):
+        factor = -(below // table[i, pivots[i]])
+        if not abs(float(factor) * float(table[i, d])) < _INTEGER_LIMIT:
+            return
+        h[v, pivots[i]] = factor * table[i, d]
+    h[v, d] = below
+    _place_at_integers(arena, v, d)
+
+
+@kernel
+def _eliminate(table: Any, i: int, j: int, pivot: int, d: int) -> bool:
+    """Free row i of a coordinate by adding a multiple of row j, and shorten it; false if that does not fit."""
+    own, other = table[i, pivot], table[j, pivot]
+    if own == 0:
+        return True
+    divisor = _gcd(own, other)
+    own, other = own // divisor, other // divisor
+    divisor = ZERO
+    for k in range(d + 1):
+        if not abs(float(other) * float(table[i, k])) + abs(float(own) * float(table[j, k])) < _INTEGER_LIMIT:
+            return False
+        table[i, k] = other * table[i, k] - own * table[j, k]
+        divisor = _gcd(divisor, table[i, k])
+    if divisor > 1:
+        for k in range(d + 1):
+            table[i, k] //= divisor
+    return True
 
 
 @kernel
@@ -410,6 +483,8 @@ def _weigh(
 ) -> int:
     """A second look at a sign: in integers, at a better vertex, at the origin (where only the constant counts)."""
     h, row = arena.whole, rows.row
+    if h[v, d] == 0 and rows.whole[place, d + IS_WHOLE] != 0:
+        _meet_in_integers(arena, rows.whole, slots, v, words, d)
     if h[v, d] != 0 and rows.whole[place, d + IS_WHOLE] != 0:
         size = 0.0
         result = 0
