@@ -7,10 +7,15 @@ from affinelens.network import Network
 from affinelens.restrict.accurate import AccurateRows
 from affinelens.restrict.bounds import StageBounds
 from affinelens.restrict.compact import CompactRows, compact_rows
+from affinelens.restrict.exact_breaks import ExactBreaks
 from affinelens.restrict.kept import Clauses, Kept, KeptStage
 from affinelens.restrict.parts import bound_by_parts
+from affinelens.restrict.switching_part import SwitchingPart
 
-__all__ = ["AccurateRows", "Clauses", "CompactRows", "Kept", "KeptStage", "StageBounds", "compact_rows", "restrict"]
+__all__ = [
+    "AccurateRows", "Clauses", "CompactRows", "ExactBreaks", "Kept", "KeptStage", "StageBounds", "SwitchingPart",
+    "compact_rows", "restrict",
+]  # fmt: skip
 
 
 def restrict(network: Network, frame: Frame) -> Kept:

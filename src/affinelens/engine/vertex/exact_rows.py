@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.network import Activation, MaxGroups, Network
-from affinelens.network.adjoint import Adjoint
-from affinelens.restrict import AccurateRows, Kept
+from affinelens.restrict import AccurateRows, ExactBreaks, Kept
 
 if TYPE_CHECKING:
     from affinelens.engine.vertex.state import Rows
@@ -87,32 +86,24 @@ class SwitchingRows(ExactRows):
 
     def __init__(self, kept: Kept, chart: ExactMatrix) -> None:
         self._kept = kept
-        self._adjoint = Adjoint(kept.network, chart)
+        self._breaks = ExactBreaks(kept, chart)
         self._accurate = AccurateRows(kept, chart)
-        self._exact: OrderedDict[bytes, list[fmpz]] = OrderedDict()
         self._nearby: OrderedDict[bytes, Nearby] = OrderedDict()
-        self._dependencies: dict[tuple[int, int], NDArray[np.int64]] = {}
 
     def row(self, rows: Rows, stage: int, inner: int) -> list[fmpz]:
-        here, pattern = self._kept.stages[stage], self._network_pattern(rows, stage)
-        key = self._key(stage, inner, pattern)
-        found = self._exact.get(key)
-        if found is None:
-            found = self._adjoint.break_row(here.stage, int(here.breaks[inner]), pattern)
-            _remember(self._exact, key, found)
-        return found
+        return self._breaks.row(stage, inner, self._network_pattern(rows, stage))
 
     def nearby_rows(self, rows: Rows, wanted: Sequence[tuple[int, int]]) -> list[Nearby]:
         if not wanted:
             return []
         pattern = self._network_pattern(rows, max(stage for stage, _ in wanted))
-        keys = [self._key(stage, inner, pattern) for stage, inner in wanted]
+        keys = [self._breaks.key(stage, inner, pattern) for stage, inner in wanted]
         found = {key: self._nearby[key] for key in keys if key in self._nearby}
         missing: dict[bytes, tuple[int, int]] = {}
         for key, (stage, inner) in zip(keys, wanted, strict=True):
-            here = self._kept.stages[stage]
             if key not in found:
-                exact = self._adjoint.direct_break_row(here.stage, int(here.breaks[inner]), pattern)
+                here = self._kept.stages[stage]
+                exact = self._breaks.direct_row(stage, inner, pattern)
                 if exact is not None:
                     found[key] = exact.to_fractions()[0], Fraction(0)
                 else:
@@ -124,12 +115,6 @@ class SwitchingRows(ExactRows):
         for key, near in found.items():
             _remember(self._nearby, key, near)
         return [found[key] for key in keys]
-
-    def _key(self, stage: int, inner: int, pattern: Pattern) -> bytes:
-        """The break and what its function can depend on: the same row is met on many paths."""
-        if (stage, inner) not in self._dependencies:
-            self._dependencies[stage, inner] = self._kept.dependencies(stage, inner)
-        return stage.to_bytes(4) + inner.to_bytes(4) + pattern[self._dependencies[stage, inner]].tobytes()
 
     def _network_pattern(self, rows: Rows, stages: int) -> Pattern:
         """The whole network's pattern, as far as it matters before a switching stage."""
