@@ -57,6 +57,7 @@ class _CompactBackward(Backward):
         error = np.zeros(cotangent.shape[1])
         if transposed.roundings:
             error = gamma(transposed.roundings) * weighed(cotangent, part.apply_absolute(largest[:, None])[:, 0])
+            error = np.where(cotangent.any(axis=0), upward(error), 0.0)  # nothing that rounds is called exact
         return transposed.apply(cotangent), error
 
     def rows(self, index: int) -> CompactRows:
