@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.network import Network
 from affinelens.restrict.accurate import AccurateRows
@@ -18,6 +19,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-def restrict(network: Network, frame: Frame) -> Kept:
+def restrict(network: Network, frame: Frame, deadline: Deadline = NEVER) -> Kept:
     """The units of a network that may switch on a domain; all others are proved not to."""
-    return Kept(network, bound_by_parts(network, frame), frame.chart)
+    return Kept(network, bound_by_parts(network, frame, deadline), frame.chart)

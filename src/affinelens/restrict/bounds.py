@@ -14,7 +14,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, upward
+from affinelens.arithmetic import UNIT_ROUNDOFF, upward
+from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
 from affinelens.network.congruence import Labels
@@ -44,7 +45,9 @@ class StageBounds:
     output: Floats
 
 
-def bound_stages(network: Network, frame: Frame, *, finish: bool = True) -> list[StageBounds] | None:
+def bound_stages(
+    network: Network, frame: Frame, deadline: Deadline = NEVER, *, finish: bool = True
+) -> list[StageBounds] | None:
     """Bounds of all stages on a domain, taken as the box around it.
 
     If it need not be finished, it is given up, and None returned, as soon as bounds have become loose.
@@ -56,6 +59,7 @@ def bound_stages(network: Network, frame: Frame, *, finish: bool = True) -> list
     last_use = _last_uses(network)
     found: list[StageBounds] = []
     for index, stage in enumerate(network.stages):
+        deadline.check()
         z = sum_form(stage.linear, sources)
         here = None if labels is None else labels.of_sum(stage.linear)
         low, high = z.range
@@ -80,9 +84,7 @@ def _coordinates(frame: Frame) -> Form:
     """The inputs as functions of coordinates in [-1, 1]."""
     middle = frame.lower + (frame.upper - frame.lower) / 2
     reach = upward(np.maximum(frame.upper - middle, middle - frame.lower))
-    change = np.diag(np.append(reach, 1.0))
-    change[:-1, -1] = middle
-    return Form.of_chart(frame.chart @ ExactMatrix.from_floats(change))
+    return Form.of_chart(frame.chart.in_coordinates(reach, middle))
 
 
 def _last_uses(network: Network) -> dict[int, int]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.network import Network
 from affinelens.restrict.bounds import OPEN, StageBounds, bound_stages
@@ -18,14 +19,14 @@ Floats = NDArray[np.float64]
 _MOST_PARTS = 64
 
 
-def bound_by_parts(network: Network, frame: Frame) -> list[StageBounds]:
+def bound_by_parts(network: Network, frame: Frame, deadline: Deadline = NEVER) -> list[StageBounds]:
     """Bounds of all stages on a domain; where they are loose, on as many as a few dozen parts of it."""
     finished: list[list[StageBounds]] = []
     waiting = [frame]
     while waiting:
         part = waiting.pop(0)
         is_last = len(finished) + len(waiting) + 2 > _MOST_PARTS
-        bounds = bound_stages(network, part, finish=is_last)
+        bounds = bound_stages(network, part, deadline, finish=is_last)
         if bounds is None:
             waiting += _cut(part)
         else:

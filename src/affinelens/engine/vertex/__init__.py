@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.engine.outcome import Limits, Outcome, ProgressFunction, Sink
 from affinelens.network import Network
@@ -24,17 +25,19 @@ def run(
     progress: ProgressFunction | None = None,
     sink: Sink | None = None,
     wanted: Clauses = (),
+    deadline: Deadline = NEVER,
 ) -> Outcome:
     """Enumerate every region; with ``keep`` off, only count.
 
     ``kept`` is the part of the network that can switch, if it is to be walked in place of the whole.
 
     Under the name ``count`` the last stage's cells are counted without being built. If ``wanted`` is
-    given, only those regions are found that lie above all breaks of the last stage listed in one of its clauses.
+    given, only those regions are found that lie above all breaks of the last stage listed in one of its clauses. The
+    deadline is for what comes before the walk, whose limits are its own.
     """
     from affinelens.engine.vertex.driver import Walk
 
     return Walk(
         network, frame, limits, name=name, kept=kept, facets=facets and keep, vertices=vertices and keep, keep=keep,
-        progress=progress, sink=sink, wanted=wanted,
+        progress=progress, sink=sink, wanted=wanted, deadline=deadline,
     ).run()  # fmt: skip

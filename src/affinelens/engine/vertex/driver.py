@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.engine.outcome import (
     Certificate, Columns, Facets, Limits, Outcome, Progress, ProgressFunction, Sink, Status, Switching, Vertices,
@@ -91,13 +92,14 @@ class Walk:
         progress: ProgressFunction | None,
         sink: Sink | None,
         wanted: Clauses = (),
+        deadline: Deadline = NEVER,
     ) -> None:
         prepare(progress)
         self._started = time.monotonic()
         self._name = name
         self._network = network
         self._kept = kept
-        self._compiled = compile_program(network, frame, kept, wanted)
+        self._compiled = compile_program(network, frame, kept, wanted, deadline)
         self._limits = limits
         self._facets = facets
         self._vertices = vertices
