@@ -12,8 +12,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput") and not config.option.collectonly:
-        from affinelens import Box, enumerate
-        from affinelens.engine.vertex.ready import prepare
+        from affinelens.engine import interior_point
+        from affinelens.engine.vertex import ready
 
-        prepare(None)
-        enumerate([([[1.0] * 24], [0.0]), ([[1.0]], [0.0])], Box(-1, 1, dim=24), workers=1)
+        ready.prepare(None)
+        interior_point.prepare(None)

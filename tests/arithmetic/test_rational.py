@@ -89,3 +89,16 @@ def test_a_vector_is_a_column() -> None:
 def test_travels_between_processes_unchanged(table: Table) -> None:
     matrix = ExactMatrix.from_fractions(table)
     assert pickle.loads(pickle.dumps(matrix)).to_fractions() == table
+
+
+def test_other_coordinates() -> None:
+    """W x + b with x = scale y + shift, and no row or column to take for granted."""
+    matrix = ExactMatrix.from_fractions(
+        [[Fraction(1, 3), Fraction(-2), Fraction(5)], [Fraction(0), Fraction(7), Fraction(1, 7)]]
+    )
+    moved = matrix.in_coordinates(np.array([0.5, 3.0]), np.array([0.1, -2.0]))
+    shift = Fraction(0.1)
+    assert moved.to_fractions() == [
+        [Fraction(1, 6), Fraction(-6), shift / 3 + 4 + 5],
+        [Fraction(0), Fraction(21), Fraction(1, 7) - 14],
+    ]

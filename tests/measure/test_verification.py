@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,11 +15,14 @@ from flint import fmpq, fmpz, fmpz_mat
 
 import affinelens as al
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible
+from affinelens.deadline import Deadline, TimeIsUp
 from affinelens.domain.property import Case, Constraint, Property
 from affinelens.domain.vnnlib import parse_vnnlib
 from affinelens.engine import Limits, choice, vertex
 from affinelens.measure import Result, Verdict
 from affinelens.measure.condition import with_condition
+from affinelens.measure.witness import Judge
+from affinelens.measure.witness_search import promising
 from affinelens.network import PiecewiseLinear
 from affinelens.restrict import restrict
 
@@ -262,6 +266,27 @@ def test_a_time_limit_is_a_timeout_and_not_a_verdict() -> None:
     verdict = question(ABSOLUTE, "-1 1", "(<= Y_0 -1e-300)", time_limit=1e-9)
     assert (verdict.result, verdict.witness) == (Result.TIMEOUT, None)
     assert verdict.proves == "nothing about the property"
+
+
+def test_the_time_limit_is_for_the_search_for_witnesses_too() -> None:
+    assert question(ABSOLUTE, "-1 1", "(<= Y_0 0.5)").result is Result.SAT
+    assert question(ABSOLUTE, "-1 1", "(<= Y_0 0.5)", time_limit=1e-9).result is Result.TIMEOUT
+
+
+def test_every_step_before_the_walk_ends_at_the_deadline() -> None:
+    past, network = Deadline(0.0), al.network(ABSOLUTE)
+    case = parse_vnnlib(text(1, 1, "-1 1", "(<= Y_0 0.5)")).cases[0]
+    frame = case.domain.frame
+    kept = restrict(network, frame)
+    steps: list[Callable[[], object]] = [
+        lambda: promising(network, case, past),
+        lambda: Judge(network, case, 0, None, past).at([Fraction(0)]),
+        lambda: restrict(network, frame, past),
+        lambda: vertex.run(network, frame, Limits(), kept=kept, deadline=past),
+    ]
+    for step in steps:
+        with pytest.raises(TimeIsUp):
+            step()
 
 
 def test_in_many_dimensions_there_is_a_verdict_but_no_unsafe_set() -> None:

@@ -152,7 +152,7 @@ def test_an_axis_slice_is_the_box_with_the_other_inputs_fixed() -> None:
 
 
 def test_many_inputs_are_no_matter() -> None:
-    """2000 inputs: nothing of that size squared is built, and affine maps come in parts."""
+    """2000 inputs: nothing of that size squared is built."""
     size = 2000
     generator = np.random.default_rng(1)
     layers = [

@@ -20,7 +20,7 @@ from restrict.drawn import dense_network, pooled_network, rational_points, small
 
 
 def _cover(frame: Frame) -> Cover:
-    return Cover.box(frame.lower, frame.upper)
+    return Cover(frame.lower, frame.upper)
 
 
 def _pre_activations(network: Network, point: list[Fraction]) -> list[ExactMatrix]:

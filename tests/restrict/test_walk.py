@@ -9,6 +9,8 @@ import affinelens as al
 from affinelens.domain import Domain
 from affinelens.engine import Limits, Outcome, Switching, vertex
 from affinelens.network import Network
+from affinelens.network.graph import GraphBuilder
+from affinelens.network.nonlinear import rectify
 from affinelens.restrict import restrict
 from restrict.drawn import dense_network, pooled_network, small_box
 
@@ -90,3 +92,11 @@ def test_large_networks_are_restricted_and_say_which_choices_switch(tmp_path: ob
         assert np.allclose(slope @ region.point + constant, rs.network(region.point))
         inside = [n for n in region.neighbors if n is not None]
         assert all(region.index in [m for m in rs[n].neighbors if m is not None] for n in inside)
+
+
+def test_a_function_so_small_that_it_underflows_is_not_zero() -> None:
+    """No biases, so that nothing but products contributes to the errors."""
+    builder = GraphBuilder((2,))
+    z = rectify(builder, builder.matmul_right(builder.input(), 1e-200 * np.eye(2)), np.array(0.0), "relu")
+    z = rectify(builder, builder.matmul_right(z, np.array([[1e-200], [-1e-200]])), np.array(0.0), "relu")
+    assert _require_same(builder.finish(z), al.Box(0.5, 1, dim=2)) == 2

@@ -100,6 +100,19 @@ class ExactMatrix:
         scaled = [entries[i * columns + j] * scale[i] for i in range(rows) for j in range(columns)]
         return ExactMatrix(fmpz_mat(rows, columns, scaled), self.denominator * factors.denominator)
 
+    def in_coordinates(self, scale: Floats, shift: Floats) -> ExactMatrix:
+        """The affine functions ``[W | b]`` of x as functions of y, where ``x = scale * y + shift``."""
+        change = ExactMatrix.from_floats(np.concatenate([scale, shift, [1.0]]))
+        factors, shifted = change.numerators.entries()[: len(scale)], change.numerators.entries()[len(scale) :]
+        constants = (self.numerators * fmpz_mat(len(shifted), 1, shifted)).entries()
+        columns = self.shape[1]
+        entries = self.numerators.entries()
+        moved: list[fmpz] = []
+        for i, constant in enumerate(constants):
+            moved += [a * f for a, f in zip(entries[i * columns : (i + 1) * columns], factors, strict=False)]
+            moved.append(constant)
+        return ExactMatrix(fmpz_mat(len(constants), columns, moved), self.denominator * change.denominator)
+
     def rows(self, indices: Sequence[int]) -> ExactMatrix:
         """The given rows, in order; -1 stands for a row of zeros."""
         columns = self.shape[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.engine import linear_program, vertex
 from affinelens.engine.outcome import Progress, ProgressFunction
@@ -45,10 +46,11 @@ def choose(
     *,
     keep: bool = True,
     progress: ProgressFunction | None = None,
+    deadline: Deadline = NEVER,
 ) -> Choice:
     """The engine that does what was asked; ``keep`` off means that regions are only counted.
 
-    Restricting a large network may take a while, so that is announced.
+    Restricting a large network may take a while, so that is announced, and ends at the deadline.
     """
     require_known(engine)
     if engine == linear_program.NAME:
@@ -62,7 +64,7 @@ def choose(
         is_large = _coefficients(network) > _MANY_COEFFICIENTS or network.break_offsets[-1] > _MANY_HYPERPLANES
         if is_large and progress is not None:
             progress(Progress(0, (), 0.0, "finding which units can switch"))
-        kept = restrict(network, frame) if is_large else None
+        kept = restrict(network, frame, deadline) if is_large else None
         obstacle = _size_obstacle(network, kept)
     if engine == "auto":
         if obstacle is not None:

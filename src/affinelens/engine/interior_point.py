@@ -19,6 +19,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.engine.compiling import compile_announced
+from affinelens.engine.outcome import ProgressFunction
+
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Signs = NDArray[np.int8]
@@ -40,6 +43,19 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _entry: _Decorator = nb.njit(cache=True, **_OPTIONS)
 _inner: _Decorator = nb.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+
+
+def prepare(progress: ProgressFunction | None) -> None:
+    """Compile or load the kernels, unless this process has them already; compiling them takes some seconds."""
+    compile_announced(_look_on_sides, _look_once, progress)
+
+
+def _look_once() -> None:
+    """Both questions about one row on a box of one dimension."""
+    row, side = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int8)
+    program = np.ones((1, 1)), np.zeros(1), row, side, -np.ones(1), np.ones(1)
+    look_inside(*program)
+    look_on_sides(*program, row)
 
 
 def look_inside(

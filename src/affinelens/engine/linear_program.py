@@ -18,6 +18,7 @@ import numpy as np
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.domain import Frame
+from affinelens.engine import interior_point
 from affinelens.engine.outcome import Certificate, Columns, Facets, Limits, Outcome, Progress, ProgressFunction, Status
 from affinelens.engine.problem import Cell, Problem
 from affinelens.engine.proofs import Conditions, Ledger, Tally
@@ -42,7 +43,10 @@ def run(
 ) -> Outcome:
     """Enumerate every region; with ``keep`` off, only count (facets of the last stage are then not decided)."""
     with np.errstate(all="ignore"):  # an overflow makes a bound infinite, which leaves the decision to rationals
-        return _Walk(Problem(network, frame), limits, facets and keep, keep, progress).run()
+        problem = Problem(network, frame)
+        if problem.box_mode:
+            interior_point.prepare(progress)
+        return _Walk(problem, limits, facets and keep, keep, progress).run()
 
 
 class _Stopped(Exception):  # noqa: N818 (it is not an error)

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from affinelens.deadline import NEVER, Deadline, TimeIsUp
 from affinelens.domain import Point, Property, read_vnnlib
 from affinelens.domain.property import Case, Constraint
 from affinelens.engine import (
@@ -136,7 +137,7 @@ def verify(
     all
         If some input does, find all of them: ``verdict.unsafe`` is the exact unsafe set as polytopes, with volumes.
     engine, workers, time_limit, progress
-        As for :func:`affinelens.enumerate`; the time limit is for everything.
+        As for :func:`affinelens.enumerate`; the time limit is for everything, and is looked at between steps.
     until
         Where to cut the model, as for :func:`affinelens.network`.
 
@@ -209,20 +210,27 @@ class _Verification:
         self._limits = limits
         self._progress = progress
         self._started = started
+        self._deadline = NEVER if limits.time_limit is None else Deadline(started + limits.time_limit)
         self._regions = 0
         self._engines: dict[str, None] = {}
         self._certificate = NO_DECISIONS
         self._stopped: Status | None = None
 
     def run(self, *, everything: bool) -> Verdict:
-        if everything:
-            self._require_vertices()
-        witness = self._first_witness()
-        unsafe = None
-        if witness is not None and everything:
-            unsafe = tuple(self._unsafe_parts())
+        witness: Witness | None = None
+        unsafe: list[UnsafePart] = []
+        try:
+            if everything:
+                self._require_vertices()
+            witness = self._first_witness()
+            if witness is not None and everything:
+                unsafe += self._unsafe_parts()
+        except TimeIsUp:
+            self._stopped = Status.TIME_LIMIT
         if witness is not None:
-            return self._verdict(Result.SAT, _sat_reason(witness), witness, unsafe)
+            unfinished = "; not all of the unsafe set was found" if everything and self._stopped is not None else ""
+            reason = _sat_reason(witness) + unfinished
+            return self._verdict(Result.SAT, reason, witness, tuple(unsafe) if everything else None)
         if self._stopped is Status.TIME_LIMIT:
             return self._verdict(Result.TIMEOUT, "the time limit came before an answer; raise it")
         if self._stopped is not None:
@@ -235,7 +243,7 @@ class _Verification:
         """The unsafe set is made of cells with vertices."""
         for case in self._prop.cases:
             if case.domain.dim:
-                choice = choose(self._network, case.domain.frame, self._engine)
+                choice = choose(self._network, case.domain.frame, self._engine, deadline=self._deadline)
                 if choice.name == linear_program.NAME:
                     raise AffineLensError(
                         f"all unsafe inputs can be found by the vertex engine only, and here it is linear_program: "
@@ -262,37 +270,36 @@ class _Verification:
                 yield part
 
     def judge(self, number: int, case: Case) -> Judge:
-        return Judge(self._network, case, number, self._check)
+        return Judge(self._network, case, number, self._check, self._deadline)
 
     @property
     def network(self) -> Network:
         return self._network
 
+    @property
+    def deadline(self) -> Deadline:
+        return self._deadline
+
     def walk(
         self, network: Network, case: Case, clauses: Any, *, most: int | None = None, vertices: bool = False
     ) -> Outcome | None:
-        """Walk the regions that may be wanted; None if bounds prove that there are none, or no time is left."""
-        left = self._time_left()
-        if left is not None and left <= 0:
-            self._stopped = Status.TIME_LIMIT
-            return None
+        """Walk the regions that may be wanted; None if bounds prove that there are none."""
+        self._deadline.check()
         frame = case.domain.frame
-        choice = choose(network, frame, self._engine, progress=self._progress)
-        kept = choice.kept if choice.kept is not None else restrict(network, frame)
+        choice = choose(network, frame, self._engine, progress=self._progress, deadline=self._deadline)
+        kept = choice.kept if choice.kept is not None else restrict(network, frame, self._deadline)
         if not kept.open_clauses(clauses):
             return None
-        left = self._time_left()
-        if left is not None and left <= 0:
-            self._stopped = Status.TIME_LIMIT
-            return None
-        limits = replace(self._limits, time_limit=left, max_regions=most)
+        self._deadline.check()
+        limits = replace(self._limits, time_limit=self._deadline.left, max_regions=most)
         self._engines[choice.name] = None
         if choice.name == linear_program.NAME:
             outcome = linear_program.run(network, frame, replace(limits, max_regions=None), progress=self._progress)
         else:
             outcome = vertex.run(
-                network, frame, limits, kept=choice.kept, vertices=vertices, progress=self._progress, wanted=clauses
-            )
+                network, frame, limits, kept=choice.kept, vertices=vertices, progress=self._progress, wanted=clauses,
+                deadline=self._deadline,
+            )  # fmt: skip
         self._note(outcome)
         return outcome
 
@@ -301,10 +308,6 @@ class _Verification:
         self._certificate += outcome.certificate
         if outcome.status in (Status.TIME_LIMIT, Status.CANCELLED):
             self._stopped = outcome.status
-
-    def _time_left(self) -> float | None:
-        limit = self._limits.time_limit
-        return None if limit is None else limit - (time.monotonic() - self._started)
 
     def _verdict(
         self, result: Result, reason: str, witness: Witness | None = None, unsafe: tuple[UnsafePart, ...] | None = None
@@ -335,7 +338,7 @@ class _Question:
         if isinstance(domain, Point):
             witness = self._judge.at_input(domain.exact)
             return None if witness is None else self._judge.checked(witness)
-        return self._judge.best(promising(self._run.network, self._case)) if self._is_open else None
+        return self._judge.best(promising(self._run.network, self._case, self._run.deadline)) if self._is_open else None
 
     @property
     def _condition(self) -> Condition:
@@ -354,6 +357,7 @@ class _Question:
                 return None
             cells = Cells(network, self._case.domain.frame, outcome, self._condition, clauses)
             for index in cells.candidates:
+                self._run.deadline.check()
                 witness = self._in_cell(cells, index)
                 if witness is not None:
                     return witness

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.deadline import Deadline
 from affinelens.domain.property import Case
 from affinelens.measure.onnx_check import OnnxCheck
 from affinelens.network import Network
@@ -76,15 +77,16 @@ class Witness:
 class Judge:
     """Decides whether inputs of one case are witnesses."""
 
-    def __init__(self, network: Network, case: Case, number: int, check: OnnxCheck | None) -> None:
+    def __init__(self, network: Network, case: Case, number: int, check: OnnxCheck | None, deadline: Deadline) -> None:
         self._network = network
         self._case = case
         self._number = number
         self._check = check
+        self._deadline = deadline
 
     def at_input(self, x: Sequence[Fraction]) -> Witness | None:
         """The witness that an input of the domain is, or None."""
-        y = self._network.evaluate_exact(x)
+        y = self._network.evaluate_exact(x, self._deadline)
         return Witness(self._number, tuple(x), tuple(y)) if self._case.holds(x, y) else None
 
     def at(self, coordinates: Sequence[Fraction]) -> Witness | None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Box
 from affinelens.domain.property import Case, Constraint
 from affinelens.network import Network
@@ -24,7 +25,7 @@ _BEST = 32
 _CONFIRMED = 8
 
 
-def promising(network: Network, case: Case) -> list[list[Fraction]]:
+def promising(network: Network, case: Case, deadline: Deadline = NEVER) -> list[list[Fraction]]:
     """Coordinates of the domain's frame at which the condition seems to hold, the safest first.
 
     Half of the points have some coordinates at their bounds; then the best are moved at random, less and less.
@@ -37,25 +38,26 @@ def promising(network: Network, case: Case) -> list[list[Fraction]]:
     side = generator.integers(0, 4, points.shape)
     at_bounds = np.where(side == 0, low, np.where(side == 1, high, points))
     points[::2] = at_bounds[::2]
-    margins = _margins(network, case, points)
+    margins = _margins(network, case, points, deadline)
     for halvings in range(1, _ROUNDS + 1):
         best = np.argsort(-margins, kind="stable")[:_BEST]
         if margins[best[0]] > 0:
             break
         moves = generator.normal(size=(max(16, count // 8), frame.dim)) * (high - low) / 2**halvings
         near = np.clip(points[generator.choice(best, len(moves))] + moves, low, high)
-        margins = np.concatenate([margins[best], _margins(network, case, near)])
+        margins = np.concatenate([margins[best], _margins(network, case, near, deadline)])
         points = np.concatenate([points[best], near])
     best = np.argsort(-margins, kind="stable")[:_CONFIRMED]
     return [[Fraction(t) for t in points[i].tolist()] for i in best if margins[i] >= 0]
 
 
-def _margins(network: Network, case: Case, points: Floats) -> Floats:
+def _margins(network: Network, case: Case, points: Floats, deadline: Deadline) -> Floats:
     """By how much the condition seems to hold: the least slack of the best conjunction; minus infinity outside."""
     frame = case.domain.frame
     margins = np.full(len(points), -np.inf)
     with np.errstate(all="ignore"):
         for start in range(0, len(points), _AT_ONCE):
+            deadline.check()
             part = slice(start, start + _AT_ONCE)
             x = frame.to_inputs(points[part])
             y = network(x)

@@ -85,13 +85,23 @@ class Adjoint:
         """A function that is the given constant."""
         return ExactMatrix.from_floats(np.append(np.zeros(self._chart.shape[1] - 1), value)[None, :])
 
-    def outputs(self, pattern: Pattern) -> ExactMatrix:
-        """The network's outputs ``[J | c]`` where the pattern holds."""
+    def jacobian(self, pattern: Pattern) -> tuple[ExactMatrix, ExactMatrix]:
+        """``J`` and ``c`` with network output ``J x + c`` where the pattern holds; x is the input itself."""
         network = self._network
-        return self.rows(network.output, np.eye(network.output_size), pattern, len(network.stages))
+        at_input, constant = self._carried_back(
+            network.output, np.eye(network.output_size), pattern, len(network.stages)
+        )
+        return _transpose(at_input), _transpose(constant)
 
     def rows(self, linear: AffineSum, weights: Floats, pattern: Pattern, depth: int) -> ExactMatrix:
         """Combinations of an affine sum's entries, a column of weights each, as functions ``[W | b]``."""
+        at_input, constant = self._carried_back(linear, weights, pattern, depth)
+        return _behind_constants(constant, self._chart.shape[1]) + _transpose(at_input) @ self._chart
+
+    def _carried_back(
+        self, linear: AffineSum, weights: Floats, pattern: Pattern, depth: int
+    ) -> tuple[ExactMatrix, ExactMatrix]:
+        """The weights that inputs have in combinations of an affine sum's entries, and the constants beside them."""
         count = weights.shape[1]
         carried: list[ExactMatrix | None] = [None] * (depth + 1)
         constant = self._pull(linear, ExactMatrix.from_floats(weights), carried, ExactMatrix.zeros(1, count))
@@ -113,10 +123,8 @@ class Adjoint:
                     constant = constant + ExactMatrix.from_floats(offsets[None, :]) @ arrived
                 behind = arrived.scaled_rows(ExactMatrix.from_floats(activation.slopes[unit, part]))
             constant = self._pull(self._network.stages[index].linear, behind, carried, constant)
-        total = _behind_constants(constant, self._chart.shape[1])
-        if carried[0] is not None:
-            total = total + _transpose(carried[0]) @ self._chart
-        return total
+        at_input = carried[0]
+        return ExactMatrix.zeros(self._network.input_size, count) if at_input is None else at_input, constant
 
     def _pull(
         self, linear: AffineSum, cotangent: ExactMatrix, carried: list[ExactMatrix | None], constant: ExactMatrix

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.deadline import NEVER, Deadline
 from affinelens.errors import AffineLensError
 from affinelens.network.activation import Activation, PiecewiseLinear
 from affinelens.network.enclosure import Enclosure
@@ -172,13 +173,14 @@ class Network:
             return array.reshape(len(array), size).T, False
         raise AffineLensError(f"the network takes inputs of {size} numbers, but got an array of shape {array.shape}")
 
-    def evaluate_exact(self, inputs: Sequence[float | Fraction]) -> list[Fraction]:
+    def evaluate_exact(self, inputs: Sequence[float | Fraction], deadline: Deadline = NEVER) -> list[Fraction]:
         """Evaluate one input in rational arithmetic."""
         if len(inputs) != self.input_size:
             raise AffineLensError(f"the network takes {self.input_size} numbers, but got {len(inputs)}")
         one = ExactMatrix.from_floats(np.ones((1, 1)))
         values = [ExactMatrix.from_fractions([[Fraction(v)] for v in inputs])]
         for stage in self.stages:
+            deadline.check()
             values.append(stage.activation.apply_exact(stage.linear.propagate_exact(values, one)))
         return [row[0] for row in self.output.propagate_exact(values, one).to_fractions()]
 

@@ -180,3 +180,6 @@ class Call:
     def refuse(self, reason: str) -> NoReturn:
         """Refuse the node, with the place where the model can be cut."""
         raise AffineLensError(f"{reason}{self.replay.cut_before(self.node)}")
+
+
+Operator = Callable[[Call], Value | list[Value]]

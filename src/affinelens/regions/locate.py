@@ -3,7 +3,7 @@
 A point on a border belongs to several closed regions. It is assigned to the one met on moving from it by
 infinitesimals: first toward the interior of the domain, then along the axes, each of a smaller order. That region is
 always full-dimensional, and the rule needs no tolerance: float64 decides where its error bound allows, rational
-arithmetic elsewhere.
+arithmetic elsewhere. Units that cannot switch on the domain need no decision.
 """
 
 from __future__ import annotations
@@ -13,77 +13,65 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpz
+from flint import fmpq, fmpz
 from numpy.typing import NDArray
 
-from affinelens.arithmetic import ExactMatrix
-from affinelens.domain import Frame
-from affinelens.network import Network
-from affinelens.network.enclosure import Enclosure
+from affinelens.network import Activation, MaxGroups
+from affinelens.restrict import SwitchingPart
+from affinelens.restrict.bounds import OPEN, Signs, may_win
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Pattern = NDArray[np.unsignedinteger[Any]]
 # Points are evaluated together as long as no layer of theirs takes more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 22
 
 
-def patterns_at(
-    network: Network, frame: Frame, coordinates: Floats, interior: Sequence[Fraction]
-) -> NDArray[np.unsignedinteger[Any]]:
+def patterns_at(part: SwitchingPart, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
     """Patterns of points in the domain, one row a point."""
-    widest = max(frame.inputs, *(stage.activation.size_in for stage in network.stages), 1)
+    widest = max(coordinates.shape[1], *(len(stage.breaks) for stage in part.kept.stages), 1)
     at_once = max(1, _NUMBERS_AT_ONCE // widest)
-    parts = [
-        _decided_by_rounding_bound(network, frame, coordinates[start : start + at_once])
+    return np.concatenate([
+        _patterns_at(part, coordinates[start : start + at_once], interior)
         for start in range(0, len(coordinates), at_once)
-    ]
-    patterns, undecided = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    for i in np.flatnonzero(undecided).tolist():
-        patterns[i] = _decided_exactly(network, frame, coordinates[i], interior)
+    ])  # fmt: skip
+
+
+def _patterns_at(part: SwitchingPart, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
+    kept, count = part.kept, len(coordinates)
+    passage = part.values(coordinates)
+    patterns = np.tile(kept.pattern, (count, 1))
+    for index, stage in enumerate(kept.stages):
+        rows, vanish = passage.breaks()
+        known = np.abs(rows.rows) > rows.error
+        signs = np.where(vanish, 0, np.where(known, np.sign(rows.rows), OPEN)).astype(np.int8)
+        chosen = np.zeros((stage.activation.choices, count), dtype=np.int64)
+        for j in range(count):
+            here = signs[:, j].copy()
+            for b in _to_decide(stage.activation, here).tolist():
+                here[b] = _sign_near(part.exact.row(index, b, patterns[j]), coordinates[j], interior)
+            chosen[:, j] = stage.activation.pattern_from_signs(here)
+        numbers = kept.network.choice_offsets[stage.stage] + stage.choices
+        patterns[:, numbers] = np.take_along_axis(stage.pieces, chosen, axis=1).T
+        passage.choose(chosen)
     return patterns
 
 
-def _decided_by_rounding_bound(
-    network: Network, frame: Frame, coordinates: Floats
-) -> tuple[NDArray[np.unsignedinteger[Any]], NDArray[np.bool_]]:
-    count = len(coordinates)
-    reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
-    chart = Enclosure.affine(frame.chart, reach)
-    homogeneous = np.hstack([coordinates, np.ones((count, 1))]).T
-    inputs = chart.rows @ homogeneous
-    spread = np.abs(chart.rows) @ np.abs(homogeneous)
-    start = Enclosure.values(inputs)
-    sources = [start.replaced(inputs, chart.error + 2.0**-51 * (frame.dim + 2) * spread)]
-    patterns = np.zeros((count, network.choice_offsets[-1]), dtype=network.pattern_type)
-    undecided = np.zeros(count, dtype=bool)
-    for index, stage in enumerate(network.stages):
-        z = stage.linear.propagate(sources)
-        breaks = stage.activation.breaks
-        rows = z.differences(breaks.plus, breaks.minus, breaks.threshold)
-        undecided |= np.any(~(np.abs(rows.rows) > rows.error), axis=0)
-        signs = np.sign(rows.rows).astype(np.int8)
-        columns = [stage.activation.pattern_from_signs(signs[:, j]) for j in range(count)]
-        chosen = np.array(columns, dtype=np.int64).reshape(count, stage.activation.choices).T
-        patterns[:, network.choice_offsets[index] : network.choice_offsets[index + 1]] = chosen.T
-        sources.append(stage.activation.select(z, chosen))
-    return patterns, undecided
+def _to_decide(activation: Activation, signs: Signs) -> Indices:
+    """The open breaks that matter; one between candidates of which only one may win is settled for that one."""
+    if isinstance(activation, MaxGroups):
+        may = may_win(activation, signs)
+        plus, minus = may[activation.breaks.plus], may[activation.breaks.minus]
+        settled = (signs == OPEN) & ~(plus & minus)
+        signs[settled] = plus[settled].astype(np.int8) - minus[settled].astype(np.int8)
+    return np.flatnonzero(signs == OPEN)
 
 
-def _decided_exactly(
-    network: Network, frame: Frame, point: Floats, interior: Sequence[Fraction]
-) -> NDArray[np.unsignedinteger[Any]]:
-    here = [Fraction(v) for v in point.tolist()]
-    inward = [[a - b] for a, b in zip(interior, here, strict=True)]
-    value_at = ExactMatrix.from_fractions([[v] for v in [*here, Fraction(1)]])
-    slope_along = ExactMatrix.from_fractions([*inward, [Fraction(0)]])
-    pattern = np.zeros(network.choice_offsets[-1], dtype=network.pattern_type)
-    for index, stage in enumerate(network.stages):
-        z = network.exact_forms(frame.chart, pattern, index)[-1]
-        rows = stage.activation.breaks.exact(z)
-        values = (rows.numerators * value_at.numerators).entries()
-        slopes = (rows.numerators * slope_along.numerators).entries()
-        signs = np.zeros(rows.shape[0], dtype=np.int8)
-        for i in range(rows.shape[0]):
-            first = next((a for a in [values[i], slopes[i], *rows.row(i)[:-1]] if a), fmpz(0))
-            signs[i] = (first > 0) - (first < 0)
-        network.stage_pattern(pattern, index)[:] = stage.activation.pattern_from_signs(signs)
-    return pattern
+def _sign_near(row: Sequence[fmpz], point: Floats, interior: Sequence[Fraction]) -> int:
+    """The sign of a function a little inward of a point; 0 if it is zero everywhere."""
+    here = [fmpq(*t.as_integer_ratio()) for t in point.tolist()]
+    inner = [fmpq(t.numerator, t.denominator) for t in interior]
+    value = sum((a * t for a, t in zip(row, here, strict=False)), fmpq(row[-1]))
+    slope = sum((a * (t - s) for a, t, s in zip(row, inner, here, strict=False)), fmpq(0))
+    first = next((a for a in (value, slope, *row[:-1]) if a), 0)
+    return int(first > 0) - int(first < 0)

@@ -3,93 +3,73 @@
 The functions of all units are continuous, so across a facet only those units change piece whose hyperplane contains the
 facet. Usually that is the one the facet is named after, and the neighbour is looked up under the pattern with that one
 choice changed. Where several hyperplanes coincide, or a unit is zero on all of one side, no region has that pattern;
-then the pattern beyond is found in rational arithmetic.
+then the pattern beyond is found by :mod:`affinelens.regions.beyond`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
-from flint import fmpq
 from numpy.typing import NDArray
 
 from affinelens.domain import Frame
 from affinelens.engine import Columns, Facets, Switching
-from affinelens.engine.merge import proportion
 from affinelens.network import MaxGroups, Network
+from affinelens.regions.beyond import Beyond
+from affinelens.restrict import SwitchingPart
 
 Indices = NDArray[np.int64]
 Patterns = NDArray[np.unsignedinteger[Any]]
 _ROWS_AT_ONCE = 1 << 18
 
 
-def neighbors(
-    network: Network, frame: Frame, columns: Columns, facets: Facets, switching: Switching | None = None
-) -> Indices:
-    """For every facet the index of the region beyond it, or -1."""
-    patterns = columns.patterns
-    region = np.repeat(np.arange(len(patterns)), np.diff(facets.offsets))
-    domain_rows = frame.rows.shape[0]
-    result = np.full(len(facets.numbers), -1, dtype=np.int64)
-    inner = np.flatnonzero(facets.numbers >= domain_rows)
-    if not len(inner):
+class Neighbors:
+    """The regions of a set, to be looked up by what lies beyond their facets."""
+
+    def __init__(
+        self,
+        network: Network,
+        frame: Frame,
+        columns: Columns,
+        facets: Facets,
+        switching: Switching | None,
+        part: Callable[[], SwitchingPart],
+    ) -> None:
+        """The part of the network that can switch is only made if it is needed."""
+        self._network = network
+        self._domain_rows = frame.rows.shape[0]
+        self._patterns = columns.patterns
+        self._facets = facets
+        self._switching = switching
+        self._choices = np.arange(columns.patterns.shape[1]) if switching is None else switching.choices
+        self._beyond = cache(lambda: Beyond(part(), frame))
+        self._hashes = _Hashes(self._patterns, max((s.activation.pieces for s in network.stages), default=1) + 1)
+
+    def beyond(self, facets: Indices) -> Indices:
+        """For each facet, by its place among all, the index of the region beyond it, or -1."""
+        result = np.full(len(facets), -1, dtype=np.int64)
+        inner = np.flatnonzero(self._facets.numbers[facets] >= self._domain_rows)
+        numbers, signs = self._facets.numbers[facets[inner]] - self._domain_rows, self._facets.signs[facets[inner]]
+        regions = np.searchsorted(self._facets.offsets, facets[inner], side="right") - 1
+        column, piece = _change_across(self._network, self._patterns, self._choices, regions, numbers, signs)
+        result[inner] = self._hashes.with_one_changed(regions, column, piece)
+        missing = np.flatnonzero(result[inner] < 0)
+        for i, region, number, sign in zip(
+            inner[missing], regions[missing], numbers[missing], signs[missing], strict=True
+        ):
+            result[i] = self._looked_up_exactly(int(region), int(number), int(sign))
         return result
-    choices = np.arange(patterns.shape[1]) if switching is None else switching.choices
-    column, piece = _beyond(
-        network, patterns, choices, region[inner], facets.numbers[inner] - domain_rows, facets.signs[inner]
-    )
-    result = _looked_up(network, patterns, region, inner, column, piece, result)
-    missing = inner[result[inner] < 0]
-    if len(missing):
-        lookup = {pattern.tobytes(): i for i, pattern in enumerate(patterns)}
-        for i in missing.tolist():
-            r = int(region[i])
-            here = patterns[r] if switching is None else switching.whole(patterns[r])
-            beyond = _pattern_beyond(network, frame, columns, here, r, int(facets.numbers[i]), int(facets.signs[i]))
-            result[i] = lookup.get(beyond[choices].astype(patterns.dtype).tobytes(), -1)
-    return result
+
+    def _looked_up_exactly(self, region: int, number: int, sign: int) -> int:
+        own = self._patterns[region]
+        whole = own if self._switching is None else self._switching.whole(own)
+        return self._hashes.place(self._beyond().pattern(whole, number, sign)[self._choices])
 
 
-def _pattern_beyond(
-    network: Network,
-    frame: Frame,
-    columns: Columns,
-    own: NDArray[np.unsignedinteger[Any]],
-    region: int,
-    number: int,
-    sign: int,
-) -> NDArray[np.integer[Any]]:
-    """The pattern just beyond a facet, exactly.
-
-    Stage by stage: a function that vanishes on the facet is a multiple of the facet's own beyond it, whose sign there
-    is known; any other keeps the sign it has on this side.
-    """
-    point = columns.exact_points.get(region)
-    inside = [fmpq(*v.as_integer_ratio()) for v in (columns.points[region].tolist() if point is None else point)]
-    here = network.exact_forms(frame.chart, own, len(network.stages) - 1)
-    stage, index = network.locate_break(number - frame.rows.shape[0])
-    facet = network.stages[stage].activation.breaks.exact(here[stage]).row(index)
-    pattern: Indices = own.astype(np.int64)
-    for depth, start in enumerate(network.choice_offsets[:-1]):
-        activation = network.stages[depth].activation
-        there = network.exact_forms(frame.chart, pattern, depth)[depth]
-        old, new = activation.breaks.exact(here[depth]), activation.breaks.exact(there)
-        signs = np.zeros(len(activation.breaks), dtype=np.int8)
-        for b in range(len(signs)):
-            row = new.row(b)
-            ratio = proportion(row, facet) if any(row) else fmpq(0)
-            if ratio is not None:
-                signs[b] = -sign * ((ratio > 0) - (ratio < 0))
-            else:
-                coefficients = old.row(b)
-                value = sum((a * x for a, x in zip(coefficients, inside, strict=False)), fmpq(coefficients[-1]))
-                signs[b] = (value > 0) - (value < 0)
-        pattern[start : start + activation.choices] = activation.pattern_from_signs(signs)
-    return pattern
-
-
-def _beyond(
+def _change_across(
     network: Network,
     patterns: Patterns,
     choices: Indices,
@@ -115,31 +95,39 @@ def _beyond(
     return column, piece
 
 
-def _looked_up(
-    network: Network,
-    patterns: Patterns,
-    region: Indices,
-    inner: Indices,
-    choice: Indices,
-    piece: Indices,
-    result: Indices,
-) -> Indices:
-    """Find patterns with one choice changed, by hash and then compared in full."""
-    generator = np.random.default_rng(0)
-    pieces = max((stage.activation.pieces for stage in network.stages), default=1) + 1
-    codes = generator.integers(0, 2**63, size=(patterns.shape[1], pieces), dtype=np.uint64)
-    hashes = np.zeros(len(patterns), dtype=np.uint64)
-    for column in range(patterns.shape[1]):
-        hashes ^= codes[column, patterns[:, column]]
-    order = np.argsort(hashes, kind="stable")
-    before = patterns[region[inner], choice]
-    wanted = hashes[region[inner]] ^ codes[choice, before] ^ codes[choice, np.clip(piece, 0, pieces - 1)]
-    place = np.minimum(np.searchsorted(hashes[order], wanted), len(order) - 1)
-    found = order[place]
-    for start in range(0, len(inner), _ROWS_AT_ONCE):
-        part = slice(start, start + _ROWS_AT_ONCE)
-        expected = patterns[region[inner[part]]].copy()
-        expected[np.arange(len(expected)), choice[part]] = piece[part]
-        same = (patterns[found[part]] == expected).all(axis=1)
-        result[inner[part]] = np.where(same, found[part], -1)
-    return result
+class _Hashes:
+    """Finds patterns by hash, and compares them in full."""
+
+    def __init__(self, patterns: Patterns, pieces: int) -> None:
+        self._patterns = patterns
+        self._pieces = pieces
+        generator = np.random.default_rng(0)
+        self._codes = generator.integers(0, 2**63, size=(patterns.shape[1], pieces), dtype=np.uint64)
+        self._hashes = np.zeros(len(patterns), dtype=np.uint64)
+        for column in range(patterns.shape[1]):
+            self._hashes ^= self._codes[column, patterns[:, column]]
+        self._order = np.argsort(self._hashes, kind="stable")
+        self._sorted = self._hashes[self._order]
+
+    def with_one_changed(self, rows: Indices, column: Indices, piece: Indices) -> Indices:
+        """Where there is a pattern like one of the rows but for one choice, or -1."""
+        before = self._patterns[rows, column]
+        wanted = self._hashes[rows] ^ self._codes[column, before]
+        wanted ^= self._codes[column, np.clip(piece, 0, self._pieces - 1)]
+        result = self._candidates(wanted)
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            expected = self._patterns[rows[part]].copy()
+            expected[np.arange(len(expected)), column[part]] = piece[part]
+            same = (self._patterns[result[part]] == expected).all(axis=1)
+            result[part] = np.where(same, result[part], -1)
+        return result
+
+    def place(self, pattern: Patterns) -> int:
+        """Where a pattern is, or -1."""
+        wanted = np.bitwise_xor.reduce(self._codes[np.arange(len(pattern)), pattern])
+        found = int(self._candidates(np.array([wanted], dtype=np.uint64))[0])
+        return found if np.array_equal(self._patterns[found], pattern) else -1
+
+    def _candidates(self, wanted: NDArray[np.uint64]) -> Indices:
+        return self._order[np.minimum(np.searchsorted(self._sorted, wanted), len(self._order) - 1)]

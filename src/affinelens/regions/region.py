@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from affinelens.arithmetic import ExactMatrix
 from affinelens.domain import Slice
 from affinelens.network.canonical import input_chart
 from affinelens.network.enclosure import Enclosure
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from affinelens.regions.region_set import RegionSet
 
 Floats = NDArray[np.float64]
-# Affine maps of networks with more inputs than this are found by so many columns at a time.
-_INPUTS_AT_ONCE = 256
 
 
 class Region:
@@ -105,25 +102,14 @@ class Region:
     @property
     def neighbors(self) -> list[int | None]:
         """For each of :attr:`facets` the index of the region beyond it, or None on the domain's border."""
-        regions = self._regions
-        offsets = regions.facet_offsets
-        beyond = regions.neighbor_values[offsets[self.index] : offsets[self.index + 1]].tolist()
+        beyond = self._regions.neighbors(self.index).tolist()
         return [index if index >= 0 else None for index in beyond]
 
     @property
     def affine(self) -> tuple[Floats, Floats]:
         """``J, c`` with network output ``J x + c`` all over the region, correctly rounded from exact arithmetic."""
-        network = self._regions.network
-        size = network.input_size
-        if size <= _INPUTS_AT_ONCE:
-            return network.effective(self.pattern)
-        columns = []
-        for start in range(0, size, _INPUTS_AT_ONCE):
-            some = np.zeros((size, min(_INPUTS_AT_ONCE, size - start) + 1))
-            some[start + np.arange(some.shape[1] - 1), np.arange(some.shape[1] - 1)] = 1.0
-            form = network.exact_forms(ExactMatrix.from_floats(some), self.pattern)[-1].to_floats()
-            columns.append(form[:, :-1])
-        return np.hstack(columns), form[:, -1]
+        jacobian, constant = self._regions.adjoint.jacobian(self.pattern)
+        return jacobian.to_floats(), constant.to_floats()[:, 0]
 
     def __contains__(self, x: ArrayLike) -> bool:
         """Whether :meth:`RegionSet.locate` places x here (of the regions that share a border point it names one)."""

@@ -16,10 +16,12 @@ from affinelens.domain import Domain
 from affinelens.engine import Certificate, Facets, Outcome, Status, shown_counts
 from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.network import Network
+from affinelens.network.adjoint import Adjoint
 from affinelens.regions.local import LocalRegions, stored_vertices
 from affinelens.regions.locate import patterns_at
-from affinelens.regions.neighbors import neighbors
+from affinelens.regions.neighbors import Neighbors
 from affinelens.regions.region import Region
+from affinelens.restrict import SwitchingPart, restrict
 
 if TYPE_CHECKING:
     import pandas
@@ -154,7 +156,26 @@ class RegionSet:
 
         In an incomplete set it is -1 as well where the region beyond was not found.
         """
-        return neighbors(self.network, self.domain.frame, self.outcome.table, self._facets, self.outcome.switching)
+        return self._neighbors.beyond(np.arange(len(self._facets.numbers)))
+
+    def neighbors(self, index: int) -> NDArray[np.int64]:
+        """The region beyond each facet of one region, or -1."""
+        return self._neighbors.beyond(np.arange(self.facet_offsets[index], self.facet_offsets[index + 1]))
+
+    @cached_property
+    def _neighbors(self) -> Neighbors:
+        frame, table = self.domain.frame, self.outcome.table
+        return Neighbors(self.network, frame, table, self._facets, self.outcome.switching, lambda: self._part)
+
+    @cached_property
+    def adjoint(self) -> Adjoint:
+        """The network's functions one at a time, in rational arithmetic."""
+        return Adjoint(self.network, self.domain.frame.chart)
+
+    @cached_property
+    def _part(self) -> SwitchingPart:
+        """The units that can switch on the domain."""
+        return SwitchingPart(restrict(self.network, self.domain.frame), self.domain.frame)
 
     def facet_numbers(self, index: int) -> NDArray[np.int64]:
         """Hyperplane numbers of one region's facets."""
@@ -228,7 +249,7 @@ class RegionSet:
         if not len(self) or not inside.any():
             return result
         interior = self[0].local.exact_point
-        patterns = patterns_at(self.network, self.domain.frame, coordinates[inside], interior)
+        patterns = patterns_at(self._part, coordinates[inside], interior)
         if self._lookup is None:
             self._lookup = {pattern.tobytes(): i for i, pattern in enumerate(self.switching_patterns)}
         lookup = self._lookup

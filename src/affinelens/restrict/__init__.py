@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.network import Network
 from affinelens.restrict.accurate import AccurateRows
 from affinelens.restrict.areas import bound_areas
 from affinelens.restrict.bounds import StageBounds
 from affinelens.restrict.compact import CompactRows, compact_rows
+from affinelens.restrict.exact_breaks import ExactBreaks
 from affinelens.restrict.kept import Clauses, Kept, KeptStage, Patch
 from affinelens.restrict.parts import merged
+from affinelens.restrict.switching_part import SwitchingPart
 
 __all__ = [
-    "AccurateRows", "Clauses", "CompactRows", "Kept", "KeptStage", "Patch", "StageBounds", "compact_rows", "restrict",
+    "AccurateRows", "Clauses", "CompactRows", "ExactBreaks", "Kept", "KeptStage", "Patch", "StageBounds",
+    "SwitchingPart", "compact_rows", "restrict",
 ]  # fmt: skip
 
 
-def restrict(network: Network, frame: Frame) -> Kept:
+def restrict(network: Network, frame: Frame, deadline: Deadline = NEVER) -> Kept:
     """The units of a network that may switch on a domain; all others are proved not to.
 
     Where many can, the domain is divided into patches.
     """
-    areas = bound_areas(network, frame)
+    areas = bound_areas(network, frame, deadline)
     patches = tuple(Patch(area, Kept(network, bounds, frame.chart)) for area, bounds in areas)
     if len(patches) == 1:
         return patches[0].kept

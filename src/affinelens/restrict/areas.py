@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import fraction, stack_rows
+from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.domain.numbers import outward
 from affinelens.domain.polytope import exact_ranges
@@ -59,22 +60,24 @@ class Area:
     cover: Cover
 
 
-def bound_areas(network: Network, frame: Frame) -> list[tuple[Area, list[StageBounds]]]:
+def bound_areas(network: Network, frame: Frame, deadline: Deadline = NEVER) -> list[tuple[Area, list[StageBounds]]]:
     """A domain in as many areas as it takes for little to switch in each, with bounds of all stages there."""
     cutter = _Cutter(network, frame)
     finished: list[tuple[Area, list[StageBounds]]] = []
-    waiting = [Area(frame, {}, Cover.box(frame.lower, frame.upper))]
+    waiting = [Area(frame, {}, Cover(frame.lower, frame.upper))]
     while waiting:
         area = waiting.pop(0)
         at_most = len(finished) + len(waiting) + 2
-        bounds = bound_stages(network, frame.chart, area.cover, area.sides, most_switching=_MANY_SWITCHING)
+        bounds = bound_stages(network, frame.chart, area.cover, area.sides, deadline, most_switching=_MANY_SWITCHING)
         if bounds is None and at_most <= _MOST_AREAS:
             halves = cutter.halves(area)
             if halves is not None:
                 waiting += halves
                 continue
         if bounds is None:
-            bounds = bound_by_parts(network, frame.chart, area.cover, area.sides, max(_MOST_AREAS // at_most, 1))
+            bounds = bound_by_parts(
+                network, frame.chart, area.cover, area.sides, deadline, most=max(_MOST_AREAS // at_most, 1)
+            )
         finished.append((area, bounds))
     return finished
 
@@ -165,7 +168,7 @@ class _Cutter:
             upper=np.array([outward(fraction(value), down=False) for value in high]),
             irredundant=False,
         )
-        box = Cover.box(frame.lower, frame.upper)
+        box = Cover(frame.lower, frame.upper)
         slanted = Cover.along(frame, self._directions(points))
         return Area(frame, {**area.sides, index: side}, min(box, slanted, key=lambda cover: cover.volume))
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, upward
+from affinelens.deadline import NEVER, Deadline
 from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
 from affinelens.network.congruence import Labels
 from affinelens.restrict.cover import Cover
@@ -50,6 +51,7 @@ def bound_stages(
     chart: ExactMatrix,
     cover: Cover,
     sides: Mapping[int, int] | None = None,
+    deadline: Deadline = NEVER,
     *,
     finish: bool = True,
     most_switching: int | None = None,
@@ -60,12 +62,13 @@ def bound_stages(
     finished, as soon as bounds have become loose.
     """
     total = 0
-    sources: list[Form | None] = [Form.of_chart(chart @ cover.place)]
+    sources: list[Form | None] = [Form.of_chart(cover.over(chart))]
     compares = any(isinstance(stage.activation, MaxGroups) for stage in network.stages)
     labels = Labels(chart) if compares else None
     last_use = _last_uses(network)
     found: list[StageBounds] = []
     for index, stage in enumerate(network.stages):
+        deadline.check()
         z = sum_form(stage.linear, sources)
         here = None if labels is None else labels.of_sum(stage.linear)
         low, high = z.range

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma, upward
+from affinelens.deadline import NEVER, Deadline
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import LinearMap
 from affinelens.restrict.backward import Backward, weighed
@@ -35,9 +36,9 @@ class CompactRows:
     error: Floats
 
 
-def compact_rows(kept: Kept, chart: ExactMatrix, reach: Floats) -> list[CompactRows]:
+def compact_rows(kept: Kept, chart: ExactMatrix, reach: Floats, deadline: Deadline = NEVER) -> list[CompactRows]:
     """The rows of all switching stages; the chart's coordinates are bounded by ``reach``, which ends in 1."""
-    backward = _CompactBackward(kept, Enclosure.affine(chart, reach))
+    backward = _CompactBackward(kept, Enclosure.affine(chart, reach), deadline)
     return [backward.rows(index) for index in range(len(kept.stages))]
 
 
@@ -45,10 +46,11 @@ class _CompactBackward(Backward):
     kind = np.float64
     roundoff = UNIT_ROUNDOFF
 
-    def __init__(self, kept: Kept, chart: Enclosure) -> None:
+    def __init__(self, kept: Kept, chart: Enclosure, deadline: Deadline) -> None:
         super().__init__(kept, upward(chart.magnitude[:, 0] + chart.error[:, 0]))
         self._kept = kept
         self._chart = chart
+        self._deadline = deadline
         self._position = {stage.stage: index for index, stage in enumerate(kept.stages)}
 
     def apply_transposed(
@@ -57,6 +59,7 @@ class _CompactBackward(Backward):
         error = np.zeros(cotangent.shape[1])
         if transposed.roundings:
             error = gamma(transposed.roundings) * weighed(cotangent, part.apply_absolute(largest[:, None])[:, 0])
+            error = np.where(cotangent.any(axis=0), upward(error), 0.0)  # nothing that rounds is called exact
         return transposed.apply(cotangent), error
 
     def rows(self, index: int) -> CompactRows:
@@ -71,6 +74,7 @@ class _CompactBackward(Backward):
         )
 
     def _block(self, stage: KeptStage, part: slice) -> CompactRows:
+        self._deadline.check()
         units = stage.units[part]
         count = len(units)
         cotangent = np.zeros((self.network.stages[stage.stage].activation.size_in, count))
@@ -79,6 +83,7 @@ class _CompactBackward(Backward):
         self.pull(self.network.stages[stage.stage].linear, cotangent, carried)
         maps: dict[int, Floats] = {}
         for below in range(stage.stage - 1, -1, -1):
+            self._deadline.check()
             arrived = carried.cotangents[below + 1]
             carried.cotangents[below + 1] = None
             if arrived is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
@@ -19,17 +19,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """All points ``place [s; 1]`` with coordinates s in [-1, 1]; the last row of ``place`` is that of a 1."""
+    """A box, or all points ``slant [u; 1]`` with u in a box; the last row of ``slant`` is that of a 1."""
 
-    place: ExactMatrix
-
-    @classmethod
-    def box(cls, lower: Floats, upper: Floats) -> Cover:
-        middle = lower + (upper - lower) / 2
-        reach = upward(np.maximum(upper - middle, middle - lower))
-        place = np.diag(np.append(reach, 1.0))
-        place[:-1, -1] = middle
-        return cls(ExactMatrix.from_floats(place))
+    lower: Floats
+    upper: Floats
+    slant: ExactMatrix | None = None
 
     @classmethod
     def along(cls, frame: Frame, directions: Floats) -> Cover:
@@ -47,30 +41,36 @@ class Cover:
                 assert isinstance(result, Optimum)  # a frame's domain is not empty
                 value = fraction(fmpq(sign) * result.value / exact.denominator)
                 ranges[side, k] = outward(value, down=side == 0)
-        flat = cls.box(*ranges).place
         numerators, denominator = (fmpq_mat(exact.numerators).inv() * exact.denominator).numer_denom()
-        back = fmpz_mat(d + 1, d + 1)
+        slant = fmpz_mat(d + 1, d + 1)
         for i in range(d):
             for j in range(d):
-                back[i, j] = numerators[i, j]
-        back[d, d] = denominator
-        return cls(ExactMatrix(back, denominator) @ flat)
+                slant[i, j] = numerators[i, j]
+        slant[d, d] = denominator
+        return cls(ranges[0], ranges[1], ExactMatrix(slant, denominator))
+
+    def over(self, chart: ExactMatrix) -> ExactMatrix:
+        """A chart of the domain as functions of coordinates in [-1, 1] that cover it."""
+        middle = self.lower + (self.upper - self.lower) / 2
+        reach = upward(np.maximum(self.upper - middle, middle - self.lower))
+        return self._slanted(chart).in_coordinates(reach, middle)
+
+    def _slanted(self, chart: ExactMatrix) -> ExactMatrix:
+        return chart if self.slant is None else chart @ self.slant
 
     @property
     def volume(self) -> float:
         """Its volume, about."""
-        return 2.0 ** (self.place.shape[0] - 1) * abs(float(np.linalg.det(self.place.to_floats())))
+        stretch = 1.0 if self.slant is None else abs(float(np.linalg.det(self.slant.to_floats())))
+        return float(np.prod(self.upper - self.lower)) * stretch
 
-    def halves(self, chart: Floats) -> tuple[Cover, Cover]:
-        """Two halves, of the side that is longest among the inputs that a chart leads to."""
-        sides = chart @ self.place.to_floats()[:, :-1]
-        axis = int(np.argmax(np.abs(sides).max(axis=0)))
-        found = []
-        for sign in (-0.5, 0.5):
-            change = np.eye(self.place.shape[0])
-            change[axis, axis], change[axis, -1] = 0.5, sign
-            found.append(Cover(self.place @ ExactMatrix.from_floats(change)))
-        return found[0], found[1]
+    def halves(self, chart: ExactMatrix) -> tuple[Cover, Cover]:
+        """Two halves of it, along the side that is longest among the inputs that a chart leads to."""
+        width = self.upper - self.lower
+        axis = int(np.argmax(width * np.abs(self._slanted(chart).to_floats()[:, :-1]).max(axis=0)))
+        below, above = self.upper.copy(), self.lower.copy()
+        below[axis] = above[axis] = self.lower[axis] + width[axis] / 2
+        return replace(self, upper=below), replace(self, lower=above)
 
 
 def rationals(values: Floats) -> list[fmpq]:

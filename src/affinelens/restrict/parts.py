@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.deadline import NEVER, Deadline
 from affinelens.network import Network
 from affinelens.restrict.bounds import OPEN, StageBounds, bound_stages
 from affinelens.restrict.cover import Cover
@@ -19,7 +20,13 @@ _MOST_PARTS = 64
 
 
 def bound_by_parts(
-    network: Network, chart: ExactMatrix, cover: Cover, sides: Mapping[int, int] | None = None, most: int = _MOST_PARTS
+    network: Network,
+    chart: ExactMatrix,
+    cover: Cover,
+    sides: Mapping[int, int] | None = None,
+    deadline: Deadline = NEVER,
+    *,
+    most: int = _MOST_PARTS,
 ) -> list[StageBounds]:
     """Bounds of all stages on a cover; where they are loose, on as many as a few dozen parts of it."""
     finished: list[list[StageBounds]] = []
@@ -27,9 +34,9 @@ def bound_by_parts(
     while waiting:
         part = waiting.pop(0)
         is_last = len(finished) + len(waiting) + 2 > most
-        bounds = bound_stages(network, chart, part, sides, finish=is_last)
+        bounds = bound_stages(network, chart, part, sides, deadline, finish=is_last)
         if bounds is None:
-            waiting += part.halves(chart.to_floats())
+            waiting += part.halves(chart)
         else:
             finished.append(bounds)
     return merged(finished)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.engine.outcome import Limits, Outcome, ProgressFunction, Sink
 from affinelens.network import Network
@@ -27,13 +28,15 @@ def run(
     progress: ProgressFunction | None = None,
     sink: Sink | None = None,
     wanted: Clauses = (),
+    deadline: Deadline = NEVER,
 ) -> Outcome:
     """Enumerate every region; with ``keep`` off, only count.
 
     ``kept`` is the part of the network that can switch, if it is to be walked in place of the whole.
 
     Under the name ``count`` the last stage's cells are counted without being built. If ``wanted`` is
-    given, only those regions are found that lie above all breaks of the last stage listed in one of its clauses.
+    given, only those regions are found that lie above all breaks of the last stage listed in one of its clauses. The
+    deadline is for what comes before the walk, whose limits are its own.
     """
     from affinelens.engine.vertex.patchwork import Patchwork
     from affinelens.engine.vertex.program import compile_program
@@ -48,4 +51,4 @@ def run(
     }  # fmt: skip
     if kept is not None and kept.patches:
         return Patchwork(network, frame, kept, wanted, **asked).run(limits)
-    return Walk(network, kept, compile_program(network, frame, kept, wanted), limits, **asked).run()
+    return Walk(network, kept, compile_program(network, frame, kept, wanted, deadline), limits, **asked).run()

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.engine.vertex.decided_pieces import DecidedPieces
-from affinelens.network.adjoint import Adjoint
 from affinelens.network.affine_functions import AffineFunctions, NetworkTerms
-from affinelens.restrict import AccurateRows, Kept
+from affinelens.restrict import AccurateRows, ExactBreaks, Kept
 
 if TYPE_CHECKING:
     from affinelens.engine.vertex.state import Rows
@@ -66,11 +65,9 @@ class SwitchingRows(ExactRows):
         self._numbers = [int(kept.network.choice_offsets[s.stage] + c) for s in kept.stages for c in s.choices]
         self._pieces = [pieces for stage in kept.stages for pieces in stage.pieces.tolist()]
         self._functions = None if terms is None else AffineFunctions(terms, self._pattern.tolist())
-        self._adjoint = Adjoint(kept.network, chart)
+        self._breaks = ExactBreaks(kept, chart)
         self._accurate = AccurateRows(kept, chart)
-        self._exact: OrderedDict[bytes, list[int]] = OrderedDict()
         self._nearby: OrderedDict[bytes, Nearby] = OrderedDict()
-        self._dependencies: dict[tuple[int, int], NDArray[np.int64]] = {}
 
     def stand(self, rows: Rows, stage: int) -> None:
         found = self._decided.changes(rows, stage)
@@ -81,26 +78,20 @@ class SwitchingRows(ExactRows):
             self._functions.change(changes)
 
     def row(self, stage: int, inner: int) -> list[int]:
-        here = self._kept.stages[stage]
-        number = int(here.breaks[inner])
         if self._functions is not None:
-            return self._functions.break_row(here.stage, number)
-        key = self._key(stage, inner)
-        found = self._exact.get(key)
-        if found is None:
-            found = [int(n) for n in self._adjoint.break_row(here.stage, number, self._pattern)]
-            _remember(self._exact, key, found)
-        return found
+            here = self._kept.stages[stage]
+            return self._functions.break_row(here.stage, int(here.breaks[inner]))
+        return [int(n) for n in self._breaks.row(stage, inner, self._pattern)]
 
     def nearby_rows(self, wanted: Sequence[tuple[int, int]]) -> list[Nearby]:
         """Functions close to hyperplanes', by stage and number there, which are cheaper to have."""
-        keys = [self._key(stage, inner) for stage, inner in wanted]
+        keys = [self._breaks.key(stage, inner, self._pattern) for stage, inner in wanted]
         found = {key: self._nearby[key] for key in keys if key in self._nearby}
         missing: dict[bytes, tuple[int, int]] = {}
         for key, (stage, inner) in zip(keys, wanted, strict=True):
-            here = self._kept.stages[stage]
             if key not in found:
-                exact = self._adjoint.direct_break_row(here.stage, int(here.breaks[inner]), self._pattern)
+                here = self._kept.stages[stage]
+                exact = self._breaks.direct_row(stage, inner, self._pattern)
                 if exact is not None:
                     found[key] = exact.to_fractions()[0], Fraction(0)
                 else:
@@ -112,12 +103,6 @@ class SwitchingRows(ExactRows):
         for key, near in found.items():
             _remember(self._nearby, key, near)
         return [found[key] for key in keys]
-
-    def _key(self, stage: int, inner: int) -> bytes:
-        """The break and what its function can depend on: the same row is met on many paths."""
-        if (stage, inner) not in self._dependencies:
-            self._dependencies[stage, inner] = self._kept.dependencies(stage, inner)
-        return stage.to_bytes(4) + inner.to_bytes(4) + self._pattern[self._dependencies[stage, inner]].tobytes()
 
 
 def _fraction(value: np.longdouble) -> Fraction:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix
+from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.engine.vertex.duplicates import duplicates
 from affinelens.engine.vertex.exact_rows import ExactRows, PathRows, SwitchingRows
@@ -104,17 +105,16 @@ class Compiled:
         return np.dtype(np.uint8) if small else np.dtype(np.uint16)
 
 
-def compile_program(network: Network, frame: Frame, kept: Kept | None = None, wanted: Clauses = ()) -> Compiled:
+def compile_program(
+    network: Network, frame: Frame, kept: Kept | None = None, wanted: Clauses = (), deadline: Deadline = NEVER
+) -> Compiled:
     """Lay a network and a domain out for the kernels: all of it, or only the part that can switch.
 
     If ``wanted`` is given, only those regions are that lie above all breaks of the last stage listed in one of its
     clauses, of which at least one must be possible.
     """
     shift, scale = _placement(frame.lower, frame.upper)
-    change = np.diag(np.append(scale, 1.0))
-    change[:-1, -1] = shift
-    columns = ExactMatrix.from_floats(change)
-    chart, rows = frame.chart @ columns, frame.rows @ columns
+    chart, rows = frame.chart.in_coordinates(scale, shift), frame.rows.in_coordinates(scale, shift)
     if kept is None:
         activations = [stage.activation for stage in network.stages]
         numbers = [StageNumbers.of_stage(s, chart, activations[:i]) for i, s in enumerate(network.stages)]
@@ -124,7 +124,7 @@ def compile_program(network: Network, frame: Frame, kept: Kept | None = None, wa
         clauses = wanted
     else:
         activations = [stage.activation for stage in kept.stages]
-        found = compact_rows(kept, chart, np.ones(frame.dim + 1))
+        found = compact_rows(kept, chart, np.ones(frame.dim + 1), deadline)
         numbers = [
             StageNumbers.of_rows(r, activations[i], activations[:i], kept.first_like(i)) for i, r in enumerate(found)
         ]
