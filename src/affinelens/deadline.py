@@ -22,6 +22,10 @@ class Deadline:
         """How many seconds are left, or None if there is no limit."""
         return None if self.moment == inf else self.moment - time.monotonic()
 
+    def postponed(self, seconds: float) -> Deadline:
+        """One that leaves out time spent on something else."""
+        return Deadline(self.moment + seconds)
+
     def check(self) -> None:
         """Stop here if no time is left."""
         if time.monotonic() >= self.moment:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -100,3 +102,21 @@ def test_a_function_so_small_that_it_underflows_is_not_zero() -> None:
     z = rectify(builder, builder.matmul_right(builder.input(), 1e-200 * np.eye(2)), np.array(0.0), "relu")
     z = rectify(builder, builder.matmul_right(z, np.array([[1e-200], [-1e-200]])), np.array(0.0), "relu")
     assert _require_same(builder.finish(z), al.Box(0.5, 1, dim=2)) == 2
+
+
+def test_the_time_limit_holds_while_finding_what_switches(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    layers = [
+        (generator.normal(size=(1200, 2)), generator.normal(size=1200)),
+        (generator.normal(size=(1200, 1200)) / 30, generator.normal(size=1200)),
+        (generator.normal(size=(2, 1200)), np.zeros(2)),
+    ]
+    box = al.Box(-1, 1, dim=2)
+    rs = al.enumerate(layers, box, time_limit=1e-3, vertices=True, run=tmp_path / "run")
+    assert rs.status is al.Status.TIME_LIMIT
+    assert len(rs) == 0
+    assert rs.share == 0.0
+    assert rs.locate([0.0, 0.0]) == -1
+    assert len(al.load(tmp_path / "run")) == 0
+    with pytest.raises(al.IncompleteError, match="at least 0 regions"):
+        al.count(layers, box, time_limit=1e-3)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
+from affinelens.deadline import NEVER, Deadline, TimeIsUp
 from affinelens.domain import Frame
 from affinelens.engine import linear_program, vertex
 from affinelens.engine.choice import ENGINES, Choice, choose, require_known
@@ -45,13 +47,28 @@ def run(
     """Walk all regions; with ``keep`` off, only count them.
 
     ``facets`` and ``vertices`` say which geometry is wanted with each region. Regions go to the sink as they are
-    found, if there is one; otherwise they are in the outcome.
+    found, if there is one; otherwise they are in the outcome. Time is counted from here.
     """
-    chosen = choose(network, frame, engine, keep=keep, progress=progress)
-    if chosen.name == linear_program.NAME:
-        outcome = linear_program.run(network, frame, limits, facets=facets, keep=keep, progress=progress)
-        return outcome if sink is None else replace(outcome, chunks=(sink(outcome.table),))
-    return vertex.run(
-        network, frame, limits, name=chosen.name, kept=chosen.kept, facets=facets, vertices=vertices, keep=keep,
-        progress=progress, sink=sink,
-    )  # fmt: skip
+    started = time.monotonic()
+    deadline = NEVER if limits.time_limit is None else Deadline(started + limits.time_limit)
+    name = engine
+    try:
+        chosen = choose(network, frame, engine, keep=keep, progress=progress, deadline=deadline)
+        name = chosen.name
+        left = replace(limits, time_limit=deadline.left)
+        if name == linear_program.NAME:
+            outcome = linear_program.run(network, frame, left, facets=facets, keep=keep, progress=progress)
+            outcome = outcome if sink is None else replace(outcome, chunks=(sink(outcome.table),))
+        else:
+            outcome = vertex.run(
+                network, frame, left, name=name, kept=chosen.kept, facets=facets, vertices=vertices, keep=keep,
+                progress=progress, sink=sink, deadline=deadline,
+            )  # fmt: skip
+    except TimeIsUp:
+        columns = Columns.of_no_regions(
+            int(network.choice_offsets[-1]), frame.dim, network.pattern_type, facets=facets and keep,
+            vertices=vertices and keep,
+        )  # fmt: skip
+        none = replace(NO_DECISIONS, complete=False)
+        outcome = Outcome(name, Status.TIME_LIMIT, none, (0,) * max(len(network.stages), 1), 0.0, columns, share=0.0)
+    return replace(outcome, seconds=time.monotonic() - started)

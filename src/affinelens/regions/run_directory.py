@@ -102,7 +102,9 @@ class RunWriter:
     def finish(
         self, network: Network, outcome: Outcome, options: dict[str, Any], shards: Sequence[dict[str, Any]]
     ) -> None:
-        """Write the rest and move the run to its place."""
+        """Write the rest and move the run to its place; of a run without regions, one shard that says so."""
+        if not shards:
+            shards = [self.write(outcome.table)]
         structure, arrays = network_to_data(network)
         with (self._folder / _NETWORK_ARRAYS).open("wb") as stream:
             np.savez(stream, **arrays)  # type: ignore[arg-type]

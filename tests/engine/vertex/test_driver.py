@@ -22,6 +22,7 @@ from affinelens import engine as engines
 from affinelens.engine import Columns, Limits
 from affinelens.engine.vertex import driver
 from affinelens.engine.vertex.exact import Arbiter
+from affinelens.engine.vertex.program import compile_program
 from affinelens.errors import AffineLensError
 from affinelens.regions.run_directory import RunWriter
 from brute_force import Layer
@@ -158,8 +159,8 @@ def scattered(network: Any, *, name: str = "vertex", vertices: bool = False) -> 
     network = network if isinstance(network, al.Network) else al.network(network)
     keep = name == "vertex"
     walk = driver.Walk(
-        network, cube(network).frame, Limits(), name=name, kept=None, facets=keep, vertices=vertices, keep=keep,
-        progress=None, sink=None,
+        network, None, compile_program(network, cube(network).frame), Limits(), started=0.0, name=name, facets=keep,
+        vertices=vertices, keep=keep, progress=None, sink=None,
     )  # fmt: skip
     walk._idle = 1
     walk._queue = _AlwaysShort(walk._queue)

@@ -43,12 +43,14 @@ def run(
     from affinelens.engine.vertex.ready import prepare
     from affinelens.engine.vertex.driver import Walk
 
+    called = time.monotonic()
     prepare(progress)
     started = time.monotonic()
+    deadline = deadline.postponed(started - called)
     asked: dict[str, Any] = {
         "started": started, "name": name, "facets": facets and keep, "vertices": vertices and keep, "keep": keep,
         "progress": progress, "sink": sink,
     }  # fmt: skip
     if kept is not None and kept.patches:
-        return Patchwork(network, frame, kept, wanted, **asked).run(limits)
+        return Patchwork(network, frame, kept, wanted, deadline, **asked).run(limits)
     return Walk(network, kept, compile_program(network, frame, kept, wanted, deadline), limits, **asked).run()

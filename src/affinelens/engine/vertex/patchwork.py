@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 import numpy as np
 
+from affinelens.deadline import Deadline, TimeIsUp
 from affinelens.domain import Frame
 from affinelens.engine.outcome import (
     NO_DECISIONS, Columns, Facets, Limits, Outcome, Progress, ProgressFunction, Sink, Status, Switching,
@@ -30,6 +31,7 @@ class Patchwork:
         frame: Frame,
         kept: Kept,
         wanted: Clauses,
+        deadline: Deadline,
         *,
         started: float,
         name: str,
@@ -43,6 +45,7 @@ class Patchwork:
         self._frame = frame
         self._kept = kept
         self._wanted = wanted
+        self._deadline = deadline
         self._name = name
         self._facets = facets
         self._vertices = vertices
@@ -68,6 +71,8 @@ class Patchwork:
                 status = outcome.status
                 if status is not Status.COMPLETE:
                     break
+        except TimeIsUp:
+            status = Status.TIME_LIMIT
         except KeyboardInterrupt:
             status = Status.CANCELLED
         return self._joined(status, walked)
@@ -83,7 +88,7 @@ class Patchwork:
                 yield patch, compiled
 
     def _compile(self, patch: Patch) -> Compiled:
-        return compile_program(self._network, patch.area.frame, patch.kept, self._wanted)
+        return compile_program(self._network, patch.area.frame, patch.kept, self._wanted, self._deadline)
 
     def _walk(self, patch: Patch, compiled: Compiled, limits: Limits, found: int) -> Outcome:
         left = None if limits.max_regions is None else limits.max_regions - found
