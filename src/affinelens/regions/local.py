@@ -8,22 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.engine import Outcome, Vertices
-from affinelens.errors import AffineLensError
 from affinelens.network.enclosure import Enclosure
 
 if TYPE_CHECKING:
     from affinelens.regions.region_set import RegionSet
 
 Floats = NDArray[np.float64]
-
-
-def stored_vertices(outcome: Outcome) -> Vertices:
-    """The vertices that were asked for, or an error that says how to ask."""
-    vertices = outcome.table.vertices
-    if vertices is None:
-        raise AffineLensError("this set was made without vertices; enumerate with vertices=True to have them")
-    return vertices
 
 
 class LocalRegions:
@@ -40,7 +30,7 @@ class LocalRegions:
     @property
     def vertex_values(self) -> Floats:
         """All vertices; region i's are from ``vertex_offsets[i]`` to ``vertex_offsets[i + 1]``."""
-        return stored_vertices(self._regions.outcome).points
+        return self._regions.corners.points
 
 
 class LocalRegion:
@@ -64,8 +54,8 @@ class LocalRegion:
 
     @property
     def vertices(self) -> Floats:
-        """The region's corners, a row each; the set must have been made with ``vertices=True``."""
-        vertices = stored_vertices(self._regions.outcome)
+        """The region's corners, a row each."""
+        vertices = self._regions.corners
         corners: Floats = vertices.points[vertices.offsets[self._index] : vertices.offsets[self._index + 1]]
         return corners
 

@@ -96,7 +96,7 @@ class Region:
 
     @property
     def vertices(self) -> Floats:
-        """The region's corners in input coordinates, a row each; the set must have been made with ``vertices=True``."""
+        """The region's corners in input coordinates, a row each."""
         return self._regions.domain.frame.to_inputs(self.local.vertices)
 
     @property

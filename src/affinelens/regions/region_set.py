@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from flint import fmpz, fmpz_mat
 from numpy.typing import ArrayLike, NDArray
 
+from affinelens.arithmetic import ExactMatrix
+from affinelens.arithmetic.rational import stack_rows
 from affinelens.domain import Domain
-from affinelens.engine import Certificate, Facets, Outcome, Status, shown_counts
+from affinelens.engine import Certificate, Facets, Outcome, Status, Vertices, shown_counts
 from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
-from affinelens.regions.local import LocalRegions, stored_vertices
+from affinelens.regions.corners import corners
+from affinelens.regions.local import LocalRegions
 from affinelens.regions.locate import patterns_at
 from affinelens.regions.neighbors import Neighbors
 from affinelens.regions.region import Region
@@ -148,7 +152,25 @@ class RegionSet:
 
     @property
     def vertex_offsets(self) -> NDArray[np.int64]:
-        return stored_vertices(self.outcome).offsets
+        return self.corners.offsets
+
+    @cached_property
+    def corners(self) -> Vertices:
+        """The regions' vertices in the domain's own coordinates; found again if they were not kept."""
+        return corners(self)
+
+    def exact_halfspaces(self, index: int) -> ExactMatrix:
+        """One region's minimal description in rationals: rows ``[W | b]`` of ``W t + b >= 0``, a row a facet."""
+        frame, pattern = self.domain.frame, self.pattern(index)
+        rows = []
+        for number, sign in zip(self.facet_numbers(index).tolist(), self.facet_signs(index).tolist(), strict=True):
+            if number < frame.rows.shape[0]:
+                rows.append(frame.rows.rows([number]))
+                continue
+            stage, inner = self.network.locate_break(number - frame.rows.shape[0])
+            row = self.adjoint.break_row(stage, inner, pattern)
+            rows.append(ExactMatrix(fmpz_mat(1, len(row), [sign * a for a in row]), fmpz(1)))
+        return stack_rows(rows)
 
     @cached_property
     def neighbor_values(self) -> NDArray[np.int64]:
@@ -165,7 +187,7 @@ class RegionSet:
     @cached_property
     def _neighbors(self) -> Neighbors:
         frame, table = self.domain.frame, self.outcome.table
-        return Neighbors(self.network, frame, table, self._facets, self.outcome.switching, lambda: self._part)
+        return Neighbors(self.network, frame, table, self._facets, self.outcome.switching, lambda: self.switching_part)
 
     @cached_property
     def adjoint(self) -> Adjoint:
@@ -173,7 +195,7 @@ class RegionSet:
         return Adjoint(self.network, self.domain.frame.chart)
 
     @cached_property
-    def _part(self) -> SwitchingPart:
+    def switching_part(self) -> SwitchingPart:
         """The units that can switch on the domain."""
         return SwitchingPart(restrict(self.network, self.domain.frame), self.domain.frame)
 
@@ -249,7 +271,7 @@ class RegionSet:
         if not len(self) or not inside.any():
             return result
         interior = self[0].local.exact_point
-        patterns = patterns_at(self._part, coordinates[inside], interior)
+        patterns = patterns_at(self.switching_part, coordinates[inside], interior)
         if self._lookup is None:
             self._lookup = {pattern.tobytes(): i for i, pattern in enumerate(self.switching_patterns)}
         lookup = self._lookup

@@ -14,19 +14,21 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma, upward
 from affinelens.deadline import NEVER, Deadline
+from affinelens.network.canonical import AffineSum
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import LinearMap
 from affinelens.restrict.backward import Backward, weighed
-from affinelens.restrict.kept import Kept, KeptStage
+from affinelens.restrict.kept import Kept
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 # Cotangents are carried back for this many units at a time.
 _ROWS_AT_ONCE = 512
 
 
 @dataclass(frozen=True, eq=False)
 class CompactRows:
-    """The pre-activations of one stage's switching units: ``fixed [t; 1] + sum_k maps[k] y_k``.
+    """The pre-activations of a stage's switching units, or the outputs: ``fixed [t; 1] + sum_k maps[k] y_k``.
 
     Stage k of ``maps`` counts switching stages only. The true functions differ by at most ``error`` on the domain.
     """
@@ -40,6 +42,11 @@ def compact_rows(kept: Kept, chart: ExactMatrix, reach: Floats, deadline: Deadli
     """The rows of all switching stages; the chart's coordinates are bounded by ``reach``, which ends in 1."""
     backward = _CompactBackward(kept, Enclosure.affine(chart, reach), deadline)
     return [backward.rows(index) for index in range(len(kept.stages))]
+
+
+def compact_outputs(kept: Kept, chart: ExactMatrix, reach: Floats) -> CompactRows:
+    """The rows of the network's outputs, as :func:`compact_rows`."""
+    return _CompactBackward(kept, Enclosure.affine(chart, reach), NEVER).outputs()
 
 
 class _CompactBackward(Backward):
@@ -64,25 +71,32 @@ class _CompactBackward(Backward):
 
     def rows(self, index: int) -> CompactRows:
         stage = self._kept.stages[index]
+        return self._selected(self.network.stages[stage.stage].linear, stage.units, stage.stage)
+
+    def outputs(self) -> CompactRows:
+        network = self.network
+        return self._selected(network.output, np.arange(network.output_size), len(network.stages))
+
+    def _selected(self, linear: AffineSum, entries: Indices, depth: int) -> CompactRows:
+        """Rows of some entries of an affine sum, which may read all stages before ``depth``."""
         parts = [
-            self._block(stage, slice(start, start + _ROWS_AT_ONCE))
-            for start in range(0, len(stage.units), _ROWS_AT_ONCE)
+            self._block(linear, entries[start : start + _ROWS_AT_ONCE], depth)
+            for start in range(0, len(entries), _ROWS_AT_ONCE)
         ]
         maps = {k: np.concatenate([part.maps[k] for part in parts]) for k in parts[0].maps}
         return CompactRows(
             np.concatenate([part.fixed for part in parts]), maps, np.concatenate([part.error for part in parts])
         )
 
-    def _block(self, stage: KeptStage, part: slice) -> CompactRows:
+    def _block(self, linear: AffineSum, entries: Indices, depth: int) -> CompactRows:
         self._deadline.check()
-        units = stage.units[part]
-        count = len(units)
-        cotangent = np.zeros((self.network.stages[stage.stage].activation.size_in, count))
-        cotangent[units, np.arange(count)] = 1.0
-        carried = self.carried(count, stage.stage + 1)
-        self.pull(self.network.stages[stage.stage].linear, cotangent, carried)
+        count = len(entries)
+        cotangent = np.zeros((linear.size, count))
+        cotangent[entries, np.arange(count)] = 1.0
+        carried = self.carried(count, depth + 1)
+        self.pull(linear, cotangent, carried)
         maps: dict[int, Floats] = {}
-        for below in range(stage.stage - 1, -1, -1):
+        for below in range(depth - 1, -1, -1):
             self._deadline.check()
             arrived = carried.cotangents[below + 1]
             carried.cotangents[below + 1] = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from affinelens.domain import Frame
 from affinelens.network import MaxGroups, PiecewiseLinear
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import Dense
-from affinelens.restrict.compact import CompactRows, compact_rows
+from affinelens.restrict.compact import CompactRows, compact_outputs, compact_rows
 from affinelens.restrict.exact_breaks import ExactBreaks
 from affinelens.restrict.kept import Kept
 
@@ -27,7 +28,18 @@ class SwitchingPart:
         self.kept = kept
         self.exact = ExactBreaks(kept, frame.chart)
         self._reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
+        self._chart = frame.chart
         self._rows = compact_rows(kept, frame.chart, self._reach)
+
+    @property
+    def rows(self) -> list[CompactRows]:
+        """The pre-activations of every switching stage."""
+        return self._rows
+
+    @cached_property
+    def outputs(self) -> CompactRows:
+        """The network's outputs."""
+        return compact_outputs(self.kept, self._chart, self._reach)
 
     def functions(self) -> Passage:
         """A passage of functions of the domain's coordinates; choices are one array a stage."""

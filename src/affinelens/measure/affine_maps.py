@@ -1,0 +1,156 @@
+"""The affine map of every region, as columns.
+
+On a region every switching unit is on one piece, so the outputs follow from the switching units' rows by one matrix
+product a stage, for many regions at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import UNIT_ROUNDOFF, upward
+from affinelens.network import Activation, MaxGroups, PiecewiseLinear
+from affinelens.regions import RegionSet
+from affinelens.restrict import CompactRows, Kept
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+# Regions are composed together as long as no stage of theirs takes more numbers than this.
+_NUMBERS_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class AffineMaps:
+    """On region i the outputs are ``slopes[i] @ t + constants[i]``, t being the domain's own coordinates.
+
+    Everywhere in the domain that is within ``error[k]`` of what region i's map gives in exact arithmetic, for output k.
+    """
+
+    slopes: Floats
+    constants: Floats
+    error: Floats
+
+    def __len__(self) -> int:
+        return len(self.slopes)
+
+    def at(self, points: Floats) -> Floats:
+        """Outputs at one point of each region, given in the domain's own coordinates."""
+        outputs: Floats = np.einsum("nkd,nd->nk", self.slopes, points) + self.constants
+        return outputs
+
+
+def affine_maps(regions: RegionSet) -> AffineMaps:
+    """The affine map of every region, in float64."""
+    composition = _Composition(regions)
+    count, outputs, dim = len(regions), regions.network.output_size, regions.domain.dim
+    slopes, constants = np.empty((count, outputs, dim)), np.empty((count, outputs))
+    for rows, functions in composition.blocks():
+        slopes[rows] = functions[:, :, :-1].transpose(1, 0, 2)
+        constants[rows] = functions[:, :, -1].T
+    return AffineMaps(slopes, constants, composition.error)
+
+
+class _Composition:
+    """Switching units' functions, stage by stage, for blocks of regions: arrays of units x regions x (t, 1)."""
+
+    def __init__(self, regions: RegionSet) -> None:
+        self._part = regions.switching_part
+        self._patterns = regions.switching_patterns
+        self._pieces = _Pieces(self._part.kept, regions)
+        self._dim = regions.domain.dim
+        frame = regions.domain.frame
+        self._reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
+
+    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+        widest = max([len(self._part.outputs.fixed), *(len(rows.fixed) for rows in self._part.rows)])
+        at_once = max(1, _NUMBERS_AT_ONCE // (widest * (self._dim + 1)))
+        for start in range(0, len(self._patterns), at_once):
+            block = slice(start, min(start + at_once, len(self._patterns)))
+            yield block, self._outputs(block)
+
+    def _outputs(self, block: slice) -> Floats:
+        count = block.stop - block.start
+        values: list[Floats] = []
+        for index, rows in enumerate(self._part.rows):
+            z = _summed(rows, values, count)
+            values.append(_on_pieces(self._part.kept.stages[index].activation, z, self._pieces.of(index, block)))
+        return _summed(self._part.outputs, values, count)
+
+    @property
+    def error(self) -> Floats:
+        """How far outputs may be off anywhere in the domain: every rounding, carried on by absolute values."""
+        sizes: list[Floats] = []
+        errors: list[Floats] = []
+        for index, rows in enumerate(self._part.rows):
+            size, error = self._grown(rows, sizes, errors)
+            steepest, offset = _largest_pieces(self._part.kept.stages[index].activation)
+            activation = self._part.kept.stages[index].activation
+            if isinstance(activation, MaxGroups):
+                size, error = (np.maximum.reduceat(v, activation.starts[:-1]) for v in (size, error))
+            sizes.append(upward(steepest * size + offset))
+            errors.append(upward(steepest * error + 4 * UNIT_ROUNDOFF * (steepest * size + offset)))
+        return self._grown(self._part.outputs, sizes, errors)[1]
+
+    def _grown(self, rows: CompactRows, sizes: list[Floats], errors: list[Floats]) -> tuple[Floats, Floats]:
+        """How large functions of a stage and their errors can be, given those before it."""
+        size, error, terms = np.abs(rows.fixed) @ self._reach, rows.error, 2
+        for source, weight in rows.maps.items():
+            size = size + np.abs(weight) @ sizes[source]
+            error = error + np.abs(weight) @ errors[source]
+            terms += weight.shape[1] + 1
+        return upward(size), upward(error + 2 * (terms + self._dim) * UNIT_ROUNDOFF * size)
+
+
+def _summed(rows: CompactRows, values: list[Floats], count: int) -> Floats:
+    units, width = rows.fixed.shape
+    total = np.repeat(rows.fixed[:, None, :], count, axis=1)
+    for source, weight in rows.maps.items():
+        total += (weight @ values[source].reshape(weight.shape[1], -1)).reshape(units, count, width)
+    return total
+
+
+def _on_pieces(activation: Activation, z: Floats, chosen: Indices) -> Floats:
+    """A stage's outputs where choice c of region i is on piece ``chosen[c, i]``."""
+    if isinstance(activation, MaxGroups):
+        won: Floats = z[activation.starts[:-1, None] + chosen, np.arange(z.shape[1])]
+        return won
+    assert isinstance(activation, PiecewiseLinear)
+    unit = np.arange(activation.size_in)[:, None]
+    result: Floats = z * activation.slopes[unit, chosen][:, :, None]
+    result[:, :, -1] += activation.offsets[unit, chosen]
+    return result
+
+
+def _largest_pieces(activation: Activation) -> tuple[Floats | float, Floats | float]:
+    if isinstance(activation, MaxGroups):
+        return 1.0, 0.0
+    assert isinstance(activation, PiecewiseLinear)
+    return np.abs(activation.slopes).max(axis=1), np.abs(activation.offsets).max(axis=1)
+
+
+class _Pieces:
+    """Which piece each switching choice of each region is on, as the kept stages number pieces."""
+
+    def __init__(self, kept: Kept, regions: RegionSet) -> None:
+        self._kept = kept
+        self._patterns = regions.switching_patterns
+        self._stored = regions.switching
+        self._switching = regions.outcome.switching
+
+    def of(self, index: int, block: slice) -> Indices:
+        """Those of a switching stage, a row a choice and a column a region."""
+        stage, network = self._kept.stages[index], self._kept.network
+        numbers = network.choice_offsets[stage.stage] + stage.choices
+        columns = np.minimum(np.searchsorted(self._stored, numbers), len(self._stored) - 1)
+        pieces = self._patterns[block][:, columns].T.astype(np.int64)
+        if self._switching is not None:
+            missing = self._stored[columns] != numbers
+            pieces[missing] = self._switching.pattern[numbers[missing], None]
+        place = np.zeros((len(numbers), network.stages[stage.stage].activation.pieces), dtype=np.int64)
+        for p in range(stage.pieces.shape[1] - 1, -1, -1):
+            place[np.arange(len(place)), stage.pieces[:, p]] = p
+        return np.take_along_axis(place, pieces, axis=1)
