@@ -8,14 +8,12 @@ the images, and the plane through the first three, or a square of it with ``--wi
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 
 import numpy as np
 
 import affinelens as al
 from affinelens.engine import Limits, run
-from affinelens.restrict import restrict
 
 
 def main() -> None:
@@ -49,15 +47,12 @@ def axes(images: np.ndarray, seed: int, around: float | None) -> al.Slice:
 
 
 def measure(network: al.Network, domain: al.Slice, name: str, time_limit: float | None) -> None:
-    started = time.perf_counter()
-    kept = restrict(network, domain.frame)
-    restricted = time.perf_counter()
-    switching = sum(len(stage.units) for stage in kept.stages)
     outcome = run(network, domain.frame, Limits(workers=2, time_limit=time_limit), keep=False)
-    seconds = time.perf_counter() - restricted
+    switching = "?" if outcome.kept is None else sum(len(stage.units) for stage in outcome.kept.stages)
+    patches = 1 if outcome.kept is None else max(len(outcome.kept.patches), 1)
     print(
-        f"{name}: {outcome.regions} regions, {outcome.status.name}, in {seconds:.1f} s; {switching} of {network.units} "
-        f"units may switch (bounds alone {restricted - started:.1f} s); "
+        f"{name}: {outcome.regions} regions, {outcome.status.name}, in {outcome.seconds:.1f} s; {switching} of "
+        f"{network.units} units may switch, in {patches} patches; "
         f"{outcome.certificate.by_exact_arithmetic} of {outcome.certificate.decisions} decisions beyond float64",
         flush=True,
     )

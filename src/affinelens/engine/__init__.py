@@ -64,6 +64,7 @@ def run(
                 network, frame, left, name=name, kept=chosen.kept, facets=facets, vertices=vertices, keep=keep,
                 progress=progress, sink=sink, deadline=deadline,
             )  # fmt: skip
+            outcome = replace(outcome, kept=chosen.kept)
     except TimeIsUp:
         columns = Columns.of_no_regions(
             int(network.choice_offsets[-1]), frame.dim, network.pattern_type, facets=facets and keep,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from affinelens.deadline import NEVER, Deadline
@@ -62,9 +64,7 @@ def choose(
     obstacle = _dimension_obstacle(frame, largest)
     if obstacle is None:
         is_large = _coefficients(network) > _MANY_COEFFICIENTS or network.break_offsets[-1] > _MANY_HYPERPLANES
-        if is_large and progress is not None:
-            progress(Progress(0, (), 0.0, "finding which units can switch"))
-        kept = restrict(network, frame, deadline) if is_large else None
+        kept = restrict(network, frame, deadline, _reporting(progress)) if is_large else None
         obstacle = _size_obstacle(network, kept)
     if engine == "auto":
         if obstacle is not None:
@@ -74,6 +74,18 @@ def choose(
     if obstacle is not None:
         raise AffineLensError(f"the {engine} engine cannot be used here: {obstacle}; use engine='linear_program'")
     return Choice(engine, "asked for", kept)
+
+
+def _reporting(progress: ProgressFunction | None) -> Callable[[int, int], None]:
+    """Tells a progress function how far restriction has come."""
+    started = time.monotonic()
+
+    def report(finished: int, waiting: int) -> None:
+        if progress is not None:
+            patches = f": {finished} patches of the domain, {waiting} more" if finished + waiting > 1 else ""
+            progress(Progress(0, (), time.monotonic() - started, f"finding which units can switch{patches}"))
+
+    return report
 
 
 def _dimension_obstacle(frame: Frame, largest: int) -> str | None:

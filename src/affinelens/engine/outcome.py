@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.restrict import Kept
+
 Floats = NDArray[np.float64]
 
 
@@ -243,7 +245,8 @@ class Outcome:
 
     ``columns`` holds the regions, or says how to read them if they went elsewhere. ``chunks`` is what the sink made of
     each part of them, in order. ``share`` is how much of the domain's volume the regions cover, where that is known.
-    ``switching`` says which choices patterns are kept for, if not for all.
+    ``switching`` says which choices patterns are kept for, if not for all, and ``kept`` is the part of the network
+    that was walked, if not all of it.
     """
 
     engine: str
@@ -255,6 +258,7 @@ class Outcome:
     chunks: tuple[Any, ...] = ()
     share: float | None = None
     switching: Switching | None = None
+    kept: Kept | None = None
 
     @property
     def regions(self) -> int:

@@ -197,7 +197,8 @@ class RegionSet:
     @cached_property
     def switching_part(self) -> SwitchingPart:
         """The units that can switch on the domain."""
-        return SwitchingPart(restrict(self.network, self.domain.frame), self.domain.frame)
+        kept, frame = self.outcome.kept, self.domain.frame
+        return SwitchingPart(restrict(self.network, frame) if kept is None else kept, frame)
 
     def facet_numbers(self, index: int) -> NDArray[np.int64]:
         """Hyperplane numbers of one region's facets."""

@@ -7,7 +7,7 @@ divided: those of all areas together are those of the domain.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -30,8 +30,11 @@ from affinelens.restrict.parts import bound_by_parts
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Report = Callable[[int, int], None]
 
 _MOST_AREAS = 512
+# An area that cannot be cut is bounded in parts, of which so many are for the whole domain.
+_MOST_PARTS = 64
 # An area in which more units than this can switch is cut.
 _MANY_SWITCHING = 1024
 # Halving a domain in many dimensions changes little.
@@ -60,12 +63,18 @@ class Area:
     cover: Cover
 
 
-def bound_areas(network: Network, frame: Frame, deadline: Deadline = NEVER) -> list[tuple[Area, list[StageBounds]]]:
-    """A domain in as many areas as it takes for little to switch in each, with bounds of all stages there."""
+def bound_areas(
+    network: Network, frame: Frame, deadline: Deadline = NEVER, report: Report = lambda finished, waiting: None
+) -> list[tuple[Area, list[StageBounds]]]:
+    """A domain in as many areas as it takes for little to switch in each, with bounds of all stages there.
+
+    How many areas are finished, and how many are waiting, is reported now and then.
+    """
     cutter = _Cutter(network, frame)
     finished: list[tuple[Area, list[StageBounds]]] = []
     waiting = [Area(frame, {}, Cover(frame.lower, frame.upper))]
     while waiting:
+        report(len(finished), len(waiting))
         area = waiting.pop(0)
         at_most = len(finished) + len(waiting) + 2
         bounds = bound_stages(network, frame.chart, area.cover, area.sides, deadline, most_switching=_MANY_SWITCHING)
@@ -75,9 +84,8 @@ def bound_areas(network: Network, frame: Frame, deadline: Deadline = NEVER) -> l
                 waiting += halves
                 continue
         if bounds is None:
-            bounds = bound_by_parts(
-                network, frame.chart, area.cover, area.sides, deadline, most=max(_MOST_AREAS // at_most, 1)
-            )
+            most = max(_MOST_PARTS // at_most, 1)
+            bounds = bound_by_parts(network, frame.chart, area.cover, area.sides, deadline, most=most)
         finished.append((area, bounds))
     return finished
 

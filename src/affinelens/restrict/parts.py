@@ -15,9 +15,6 @@ from affinelens.restrict.cover import Cover
 
 Floats = NDArray[np.float64]
 
-# A domain is cut into at most so many parts, only where bounds have become loose.
-_MOST_PARTS = 64
-
 
 def bound_by_parts(
     network: Network,
@@ -26,9 +23,9 @@ def bound_by_parts(
     sides: Mapping[int, int] | None = None,
     deadline: Deadline = NEVER,
     *,
-    most: int = _MOST_PARTS,
+    most: int = 64,
 ) -> list[StageBounds]:
-    """Bounds of all stages on a cover; where they are loose, on as many as a few dozen parts of it."""
+    """Bounds of all stages on a cover; where they are loose, on at most so many parts of it."""
     finished: list[list[StageBounds]] = []
     waiting = [cover]
     while waiting:
