@@ -12,7 +12,9 @@ import pytest
 import affinelens as al
 from affinelens.arithmetic import ExactMatrix
 from affinelens.engine import Progress, choice
-from affinelens.network import Network
+from affinelens.network import Network, PiecewiseLinear
+from affinelens.network.graph import GraphBuilder
+from affinelens.network.nonlinear import rectify
 from affinelens.restrict import areas, restrict
 from restrict.drawn import dense_network, rational_points, small_box
 from walks import all_ways, facets_by_pattern, walked
@@ -67,6 +69,19 @@ def test_hyperplanes_that_coincide() -> None:
     assert part.layer_counts == whole.layer_counts
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_units_with_several_breaks(seed: int) -> None:
+    """A patch above the upper break of a unit is above its lower one, even where its cover is not."""
+    rng = np.random.default_rng(seed)
+    builder = GraphBuilder((2,))
+    z = builder.add_constant(builder.matmul_right(builder.input(), 2 * rng.normal(size=(2, 7))), rng.normal(size=7) / 4)
+    clipped = builder.activate(z, PiecewiseLinear.of(7, [-0.05, 0.05], [0, 1, 0], [-0.05, 0, 0.05]), "clip")
+    z = builder.add_constant(builder.matmul_right(clipped, rng.normal(size=(7, 6))), rng.normal(size=6) / 20)
+    network = builder.finish(rectify(builder, z, np.array(0.0), "relu"))
+    assert len(restrict(network, al.Box(-1, 1, dim=2).frame).patches) > 2
+    all_ways(network, al.Box(-1, 1, dim=2))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_areas_cover_the_domain_once_and_lie_in_their_covers(seed: int) -> None:
     generator = np.random.default_rng(seed)
@@ -79,8 +94,8 @@ def test_areas_cover_the_domain_once_and_lie_in_their_covers(seed: int) -> None:
         strictly = [a for a in inside if all(v > 0 for v in (a.frame.rows.numerators * column.numerators).entries())]
         assert len(strictly) == 1 or (not strictly and inside)
         for area in inside:
-            place = np.array(area.cover.place.to_fractions(), dtype=object)
-            s = np.linalg.solve(place.astype(np.float64), np.array([*map(float, point), 1.0]))
+            place = area.cover.over(ExactMatrix.from_floats(np.eye(3))).to_floats()
+            s = np.linalg.solve(place, np.array([*map(float, point), 1.0]))
             assert (np.abs(s) <= 1 + 1e-9).all()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,7 @@ _CANDIDATES = 32
 _LEAST_SHARE = 0.05
 _ROUND = 2.0**16
 _SINGULAR = 1e-9
+_MOST_CORNERS = 1 << 16
 _SEED = 0
 
 
@@ -187,8 +189,10 @@ class _Cutter:
 
 
 def _corners(frame: Frame) -> Floats:
-    """The vertices of a frame's domain, about."""
+    """The vertices of a frame's domain, about; none if it has too many sides to look for them."""
     rows = frame.rows.to_floats()
+    if comb(len(rows), frame.dim) > _MOST_CORNERS:
+        return np.zeros((0, frame.dim))
     rows = rows / np.abs(rows[:, :-1]).max(axis=1, keepdims=True)
     chosen = rows[np.array(list(combinations(range(len(rows)), frame.dim)))]
     weights = chosen[:, :, :-1]

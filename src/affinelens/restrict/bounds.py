@@ -73,8 +73,8 @@ def bound_stages(
         here = None if labels is None else labels.of_sum(stage.linear)
         low, high = z.range
         signs = break_signs(stage.activation, z, here)
-        if index == 0 and sides:
-            signs[list(sides)] = list(sides.values())
+        if index == 0:
+            _take_sides(stage.activation, signs, sides or {})
         total += int(can_switch(stage.activation, signs).sum())
         if most_switching is not None and total > most_switching:
             return None
@@ -124,6 +124,15 @@ def break_signs(activation: Activation, z: Form, labels: Indices | None) -> Sign
     signs[low[breaks.plus] > breaks.threshold] = 1
     signs[high[breaks.plus] < breaks.threshold] = -1
     return signs
+
+
+def _take_sides(activation: Activation, signs: Signs, sides: Mapping[int, int]) -> None:
+    """Set the signs of some units' breaks, and of those that a unit has passed before or cannot reach beyond them."""
+    breaks = activation.breaks
+    for index, side in sides.items():
+        own = breaks.plus == breaks.plus[index]
+        threshold = breaks.threshold[index]
+        signs[own & (breaks.threshold <= threshold if side > 0 else breaks.threshold >= threshold)] = side
 
 
 def _pair_signs(groups: MaxGroups, z: Form, signs: Signs) -> Signs:

@@ -539,13 +539,8 @@ def test_columns_that_were_not_asked_for_are_absent() -> None:
     for name in ("facet_values", "facet_offsets", "neighbor_values"):
         with pytest.raises(AffineLensError, match="enumerate with facets=True"):
             getattr(bare, name)
-    for name in ("vertex_values", "vertex_offsets"):
-        with pytest.raises(AffineLensError, match="enumerate with vertices=True"):
-            getattr(bare, name)
     with pytest.raises(AffineLensError, match="facets=True"):
         _ = bare[0].halfspaces
-    with pytest.raises(AffineLensError, match="vertices=True"):
-        _ = bare[0].vertices
     assert bare.locate(whole.points).tolist() == list(range(len(whole)))
 
 
