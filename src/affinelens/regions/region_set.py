@@ -28,8 +28,13 @@ from affinelens.regions.region import Region
 from affinelens.restrict import SwitchingPart, restrict
 
 if TYPE_CHECKING:
+    import networkx
     import pandas
     import pyarrow
+
+    from affinelens.measure.adjacency import Adjacency
+    from affinelens.measure.audit import AuditReport
+    from affinelens.measure.linear_regions import LinearRegions
 
 Floats = NDArray[np.float64]
 # How wide a summary's texts are.
@@ -188,6 +193,42 @@ class RegionSet:
     def _neighbors(self) -> Neighbors:
         frame, table = self.domain.frame, self.outcome.table
         return Neighbors(self.network, frame, table, self._facets, self.outcome.switching, lambda: self.switching_part)
+
+    def adjacency(self) -> Adjacency:
+        """Which regions share a facet, and which hyperplane lies between them: a sparse matrix, a row a region."""
+        return self._adjacency
+
+    @cached_property
+    def _adjacency(self) -> Adjacency:
+        from affinelens.measure.adjacency import adjacency
+
+        return adjacency(self)
+
+    def to_networkx(self) -> networkx.Graph[int]:
+        """A graph with a node a region and an edge wherever two share a facet.
+
+        Nodes have ``point``, ``facets`` (how many) and ``on_border`` (whether the domain bounds it); edges have
+        ``hyperplane`` (its number) and ``unit`` (the same in words).
+        """
+        from affinelens.measure.adjacency import to_networkx
+
+        return to_networkx(self)
+
+    def linear_regions(self) -> LinearRegions:
+        """The maximal connected unions of regions with the same affine map, compared exactly."""
+        return self._linear_regions
+
+    @cached_property
+    def _linear_regions(self) -> LinearRegions:
+        from affinelens.measure.linear_regions import linear_regions
+
+        return linear_regions(self)
+
+    def audit(self, *, samples: int = 1000, seed: int = 0) -> AuditReport:
+        """Check everything again without the engine that found it; ``print`` the report, or see ``report.passed``."""
+        from affinelens.measure.audit import audit
+
+        return audit(self, samples=samples, seed=seed)
 
     @cached_property
     def adjoint(self) -> Adjoint:
