@@ -307,6 +307,10 @@ class RegionSet:
         own = f" or {dim} slice coordinates" if self.domain.has_own_coordinates else ""
         raise AffineLensError(f"locate takes points of {size} numbers{own}, but got an array of shape {points.shape}")
 
+    def locate_coordinates(self, coordinates: Floats) -> NDArray[np.int64]:
+        """As :meth:`locate`, for points of the domain in its own coordinates."""
+        return self._locate(coordinates, np.ones(len(coordinates), dtype=bool))
+
     def _locate(self, coordinates: Floats, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
         result = np.full(len(coordinates), -1, dtype=np.int64)
         if not len(self) or not inside.any():

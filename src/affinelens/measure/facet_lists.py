@@ -1,0 +1,321 @@
+"""Are the stated facets all that a region has? They are if they imply every other constraint of its pattern.
+
+Let P be what a region's stated facets bound. The region itself is where all constraints of its pattern and of the
+domain hold; P contains it, and equals it if each of these constraints, as a function u, is nowhere negative on P. That
+is proved by multipliers: ``u = sum_i m_i f_i + r`` with facets' functions f_i, all m_i >= 0, and a rest r that is
+positive all over a box around the domain in spite of all rounding. Multipliers that are good enough are those of a
+vertex of P where u is smallest, so the vertices are found, in float64, by trying all sets of facets: no more than a
+hint. What stays open is decided by an exact linear program.
+
+The box is twice as wide as the domain. Where the domain's own constraints hold on all of P in the box, P does not
+reach the box's border, and then P, being convex, has no points outside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numba as nb
+import numpy as np
+from flint import fmpq, fmpz, fmpz_mat
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import UNIT_ROUNDOFF, ExactProgram, Infeasible, gamma, upward
+from affinelens.measure.affine_maps import Composition, StatedPieces
+from affinelens.measure.stated_patterns import expected_signs
+from affinelens.regions import RegionSet
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+# How many operations are spent on trying sets of facets; then it is a sample of regions that is looked at.
+_MOST_OPERATIONS = 10**11
+# Constraints of several regions are looked at together as long as they take no more numbers than this.
+_NUMBERS_AT_ONCE = 1 << 22
+# An affine function that is at most e on a box is at most 3 e on one twice as wide; the rest covers the box's rounding.
+_WIDER = 4.0
+# Sets of facets that meet in a vertex, remembered for one region.
+_MOST_VERTICES = 1 << 12
+# A set of facets is tried if it is not obviously singular, meets inside P and has multipliers of the right sign, up to
+# this; nothing rests on it, because the multipliers are proved afterwards.
+_HINT = 1e-9
+
+
+@dataclass
+class ListTally:
+    """How many regions and constraints were looked at, and how many constraints in rational arithmetic."""
+
+    regions: int = 0
+    constraints: int = 0
+    exactly: int = 0
+
+
+class FacetLists:
+    """The lists of facets that a set of regions states; patterns and points must be right."""
+
+    def __init__(self, regions: RegionSet, seed: int) -> None:
+        self._regions = regions
+        self._part = regions.switching_part
+        self._composition = Composition(regions)
+        self._pieces = StatedPieces(self._part.kept, regions)
+        self._frame = regions.domain.frame
+        lower, upper = self._frame.lower, self._frame.upper
+        self._middle = lower + (upper - lower) / 2
+        self._radius = np.maximum(upper - self._middle, self._middle - lower) * (1 + 4 * UNIT_ROUNDOFF)
+        self._domain = self._frame.rows.to_floats()
+        self._place = _places(regions)
+        self.wanted = _affordable(np.diff(regions.facet_offsets), self._frame.dim, seed)
+        self.tally = ListTally()
+
+    def first_incomplete(self) -> tuple[int, str] | None:
+        """A region that has a facet which it does not state, and where, or None if there is none."""
+        constraints = self._frame.rows.shape[0] + sum(len(stage.breaks) for stage in self._part.kept.stages)
+        at_once = max(1, _NUMBERS_AT_ONCE // (constraints * (self._frame.dim + 1)))
+        count = len(self._regions)
+        for start in range(0, count, at_once):
+            block = slice(start, min(start + at_once, count))
+            if not self.wanted[block].any():
+                continue
+            for region, constraint in self._undecided(block):
+                if not self._is_implied(region, constraint):
+                    return region, self._named(constraint)
+        return None
+
+    def _undecided(self, block: slice) -> list[tuple[int, int]]:
+        """The regions and constraints for which float64 finds no proof."""
+        rows, error = self._constraints(block)
+        offsets = self._regions.facet_offsets[block.start : block.stop + 1]
+        listed = self._place[self._regions.facet_values[offsets[0] : offsets[-1]]]
+        binding = np.isfinite(error)
+        undecided = np.zeros(error.shape, dtype=bool)
+        largest = int(np.diff(offsets).max())
+        _prove_implied(
+            rows, error, listed, offsets - offsets[0], self.wanted[block], binding, undecided,
+            np.empty((largest, rows.shape[2])), gamma(2 * self._frame.dim + 6),
+            np.empty((_MOST_VERTICES, self._frame.dim, self._frame.dim)),
+            np.empty((_MOST_VERTICES, self._frame.dim), dtype=np.int64),
+        )  # fmt: skip
+        self.tally.regions += int(self.wanted[block].sum())
+        self.tally.constraints += int(binding[self.wanted[block]].sum())
+        return [(block.start + i, j) for i, j in np.argwhere(undecided).tolist()]
+
+    def _constraints(self, block: slice) -> tuple[Floats, Floats]:
+        """Functions that are not negative on the regions, those of the domain first, with their errors on the box.
+
+        They are functions of s with t = middle + radius * s. One that does not bind has an infinite error.
+        """
+        count, kept = block.stop - block.start, self._part.kept
+        reach = np.append(np.maximum(np.abs(self._frame.lower), np.abs(self._frame.upper)), 1.0)
+        rows = [np.broadcast_to(self._domain[:, None, :], (len(self._domain), count, self._domain.shape[1]))]
+        errors = [np.zeros((len(self._domain), count))]
+        before, _ = self._composition.stages(block)
+        for index, (z, stage) in enumerate(zip(before, kept.stages, strict=True)):
+            breaks, off = stage.activation.breaks, self._composition.errors[index]
+            signs = expected_signs(stage.activation, self._pieces.of(index, block))
+            paired = (breaks.minus >= 0)[:, None, None]
+            here = z[breaks.plus] - np.where(paired, z[breaks.minus], 0.0)
+            here[:, :, -1] -= breaks.threshold[:, None]
+            size = (np.abs(z[breaks.plus]) + np.where(paired, np.abs(z[breaks.minus]), 0.0)) @ reach
+            size += np.abs(breaks.threshold)[:, None]
+            own = off[breaks.plus] + np.where(breaks.minus >= 0, off[breaks.minus], 0.0)
+            rows.append(signs[:, :, None] * here)
+            errors.append(np.where(signs == 0, np.inf, own[:, None] + 4 * UNIT_ROUNDOFF * size))
+        whole, error = np.concatenate(rows).transpose(1, 0, 2), np.concatenate(errors).T
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = np.abs(whole[:, :, :-1]) @ (np.abs(self._middle) + self._radius) + np.abs(whole[:, :, -1])
+            moved = np.concatenate(
+                [whole[:, :, :-1] * self._radius, (whole[:, :, :-1] @ self._middle + whole[:, :, -1])[:, :, None]], 2
+            )
+            error = upward(_WIDER * (error + (gamma(self._frame.dim + 2) + 4 * UNIT_ROUNDOFF) * size))
+            exponents = np.frexp(np.abs(moved).max(axis=2))[1]
+            return np.ldexp(moved, -exponents[:, :, None]), upward(np.ldexp(error, -exponents))
+
+    def _is_implied(self, region: int, constraint: int) -> bool:
+        self.tally.exactly += 1
+        row = self._exact_row(region, constraint)
+        if not any(row):
+            return True
+        program = self._program(region)
+        best = program.maximise([-a for a in row[:-1]])
+        assert not isinstance(best, Infeasible)
+        return bool(fmpq(row[-1]) - best.value >= 0)
+
+    def _program(self, region: int) -> ExactProgram:
+        """What the stated facets bound inside the wider box."""
+        rows = [self._exact_row(region, j) for j in self._place[self._regions.facet_numbers(region)].tolist()]
+        low, high = (
+            [fmpq(*float(v).as_integer_ratio()) for v in self._middle + side * 2 * self._radius] for side in (-1, 1)
+        )
+        return ExactProgram(fmpz_mat(len(rows), self._frame.dim + 1, [a for row in rows for a in row]), low, high)
+
+    def _exact_row(self, region: int, constraint: int) -> list[fmpz]:
+        if constraint < len(self._domain):
+            return self._frame.rows.row(constraint)
+        index, place = self._stage_of(constraint)
+        stage = self._part.kept.stages[index]
+        signs = expected_signs(stage.activation, self._pieces.of(index, slice(region, region + 1)))
+        row = self._part.exact.row(index, place, self._regions.pattern(region))
+        return row if signs[place, 0] > 0 else [-a for a in row]
+
+    def _stage_of(self, constraint: int) -> tuple[int, int]:
+        sizes = [len(stage.breaks) for stage in self._part.kept.stages]
+        ends = np.cumsum(sizes)
+        index = int(np.searchsorted(ends, constraint - len(self._domain), side="right"))
+        return index, constraint - len(self._domain) - int(ends[index]) + sizes[index]
+
+    def _named(self, constraint: int) -> str:
+        number = constraint
+        if constraint >= len(self._domain):
+            number = len(self._domain) + int(self._part.kept.breaks[constraint - len(self._domain)])
+        return self._regions.describe_hyperplane(number)
+
+
+def _places(regions: RegionSet) -> Indices:
+    """Hyperplane numbers to places among the domain's constraints and the switching units' breaks."""
+    domain, breaks = regions.domain.frame.rows.shape[0], regions.switching_part.kept.breaks
+    place = np.full(domain + regions.network.break_offsets[-1], -1)
+    place[:domain] = np.arange(domain)
+    place[domain + breaks] = domain + np.arange(len(breaks))
+    return place
+
+
+def _affordable(facets: Indices, dim: int, seed: int) -> Bools:
+    """Which regions are looked at: all, or as many of them, drawn at random, as not too many sets of facets allow."""
+    kinds, kind = np.unique(facets, return_inverse=True)
+    cost = np.array([min(comb(k, dim) * dim * (dim * dim + k), 10**15) for k in kinds.tolist()], dtype=np.float64)[kind]
+    if cost.sum() <= _MOST_OPERATIONS:
+        return np.ones(len(facets), dtype=bool)
+    order = np.random.default_rng(seed).permutation(len(facets))
+    wanted = np.zeros(len(facets), dtype=bool)
+    wanted[order] = np.cumsum(cost[order]) <= _MOST_OPERATIONS
+    return wanted
+
+
+def _certify(
+    rows: Any, error: Any, listed: Any, offsets: Any, wanted: Any, binding: Any, undecided: Any, facets: Any,
+    roundings: float, inverses: Any, bases: Any,
+) -> None:  # fmt: skip
+    """Mark the constraints of each region that no set of its listed facets proves."""
+    count, constraints, width = rows.shape
+    dim = width - 1
+    chosen = np.empty(dim, dtype=np.int64)
+    square = np.empty((dim, dim))
+    vertex = np.empty(dim)
+    multipliers = np.empty(dim)
+    for i in range(count):
+        if not wanted[i]:
+            continue
+        first, k = offsets[i], offsets[i + 1] - offsets[i]
+        named = listed[first : first + k]
+        for f in range(k):
+            facets[f] = rows[i, named[f]]
+        found = 0
+        for c in range(dim):
+            chosen[c] = c
+        more = k >= dim
+        while more and found < len(bases):
+            # invert the chosen facets' normals by Gauss and Jordan
+            inverse = inverses[found]
+            for r in range(dim):
+                for c in range(dim):
+                    square[r, c] = facets[chosen[r], c]
+                    inverse[r, c] = 1.0 if r == c else 0.0
+            regular = True
+            for c in range(dim):
+                pivot = c
+                for r in range(c + 1, dim):
+                    if abs(square[r, c]) > abs(square[pivot, c]):
+                        pivot = r
+                if not abs(square[pivot, c]) > _HINT * _HINT:
+                    regular = False
+                    break
+                if pivot != c:
+                    for j in range(dim):
+                        square[c, j], square[pivot, j] = square[pivot, j], square[c, j]
+                        inverse[c, j], inverse[pivot, j] = inverse[pivot, j], inverse[c, j]
+                scale = 1.0 / square[c, c]
+                for j in range(dim):
+                    square[c, j] *= scale
+                    inverse[c, j] *= scale
+                for r in range(dim):
+                    if r != c and square[r, c] != 0.0:
+                        factor = square[r, c]
+                        for j in range(dim):
+                            square[r, j] -= factor * square[c, j]
+                            inverse[r, j] -= factor * inverse[c, j]
+            if regular:
+                for r in range(dim):
+                    vertex[r] = 0.0
+                    for c in range(dim):
+                        vertex[r] -= inverse[r, c] * facets[chosen[c], dim]
+                inside = True
+                for f in range(k):
+                    value = facets[f, dim]
+                    for r in range(dim):
+                        value += facets[f, r] * vertex[r]
+                    if not value >= -_HINT:
+                        inside = False
+                        break
+                if inside:
+                    for c in range(dim):
+                        bases[found, c] = chosen[c]
+                    found += 1
+            # the next set of facets
+            c = dim - 1
+            while c >= 0 and chosen[c] == k - dim + c:
+                c -= 1
+            if c < 0:
+                more = False
+            else:
+                chosen[c] += 1
+                for j in range(c + 1, dim):
+                    chosen[j] = chosen[j - 1] + 1
+        for j in range(constraints):
+            if not binding[i, j]:
+                continue
+            is_listed = False
+            for f in range(k):
+                if named[f] == j:
+                    is_listed = True
+                    break
+            if is_listed:
+                continue
+            proved = False
+            for b in range(found):
+                inverse = inverses[b]
+                usable = True
+                for c in range(dim):
+                    total = 0.0
+                    for r in range(dim):
+                        total += rows[i, j, r] * inverse[r, c]
+                    if not total >= -_HINT:
+                        usable = False
+                        break
+                    multipliers[c] = max(total, 0.0)
+                if not usable:
+                    continue
+                # what the facets leave over, at the worst place of a box from -2 to 2
+                left, size, off = rows[i, j, dim], abs(rows[i, j, dim]), error[i, j]
+                for c in range(dim):
+                    term = multipliers[c] * facets[bases[b, c], dim]
+                    left -= term
+                    size += abs(term)
+                    off += multipliers[c] * error[i, named[bases[b, c]]]
+                for r in range(dim):
+                    rest = rows[i, j, r]
+                    size += 2.0 * abs(rest)
+                    for c in range(dim):
+                        term = multipliers[c] * facets[bases[b, c], r]
+                        rest -= term
+                        size += 2.0 * abs(term)
+                    left -= 2.0 * abs(rest)
+                if left > 1.01 * (off + roundings * size) + 1e-290:
+                    proved = True
+                    break
+            undecided[i, j] = not proved
+
+
+# Sums may be computed in any order, with or without fused operations: the bound on rounding covers that.
+_prove_implied: Any = nb.njit(cache=True, nogil=True, error_model="numpy")(_certify)
