@@ -13,6 +13,7 @@ reach the box's border, and then P, being convex, has no points outside.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 from typing import Any
@@ -30,6 +31,7 @@ from affinelens.regions import RegionSet
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Signs = NDArray[np.int8]
 # How many operations are spent on trying sets of facets; then it is a sample of regions that is looked at.
 _MOST_OPERATIONS = 10**11
 # Constraints of several regions are looked at together as long as they take no more numbers than this.
@@ -64,6 +66,9 @@ class FacetLists:
         lower, upper = self._frame.lower, self._frame.upper
         self._middle = lower + (upper - lower) / 2
         self._radius = np.maximum(upper - self._middle, self._middle - lower) * (1 + 4 * UNIT_ROUNDOFF)
+        self._box = [
+            [fmpq(*float(v).as_integer_ratio()) for v in self._middle + side * 2 * self._radius] for side in (-1, 1)
+        ]
         self._domain = self._frame.rows.to_floats()
         self._place = _places(regions)
         self.wanted = _affordable(np.diff(regions.facet_offsets), self._frame.dim, seed)
@@ -78,38 +83,44 @@ class FacetLists:
             block = slice(start, min(start + at_once, count))
             if not self.wanted[block].any():
                 continue
-            for region, constraint in self._undecided(block):
-                if not self._is_implied(region, constraint):
-                    return region, self._named(constraint)
+            wrong = self._first_not_implied(block)
+            if wrong is not None:
+                return wrong
         return None
 
-    def _undecided(self, block: slice) -> list[tuple[int, int]]:
-        """The regions and constraints for which float64 finds no proof."""
-        rows, error = self._constraints(block)
+    def _first_not_implied(self, block: slice) -> tuple[int, str] | None:
+        rows, error, signs = self._constraints(block)
         offsets = self._regions.facet_offsets[block.start : block.stop + 1]
         listed = self._place[self._regions.facet_values[offsets[0] : offsets[-1]]]
-        binding = np.isfinite(error)
         undecided = np.zeros(error.shape, dtype=bool)
-        largest = int(np.diff(offsets).max())
+        dim, wanted = self._frame.dim, self.wanted[block]
+        hints = np.full((*error.shape, dim), -1, dtype=np.int32)
         _prove_implied(
-            rows, error, listed, offsets - offsets[0], self.wanted[block], binding, undecided,
-            np.empty((largest, rows.shape[2])), gamma(2 * self._frame.dim + 6),
-            np.empty((_MOST_VERTICES, self._frame.dim, self._frame.dim)),
-            np.empty((_MOST_VERTICES, self._frame.dim), dtype=np.int64),
+            rows, error, listed, offsets - offsets[0], wanted, signs != 0, undecided, hints,
+            np.empty((int(np.diff(offsets).max()), dim + 1)), gamma(2 * dim + 6),
+            np.empty((_MOST_VERTICES, dim, dim)), np.empty((_MOST_VERTICES, dim), dtype=np.int64),
         )  # fmt: skip
-        self.tally.regions += int(self.wanted[block].sum())
-        self.tally.constraints += int(binding[self.wanted[block]].sum())
-        return [(block.start + i, j) for i, j in np.argwhere(undecided).tolist()]
+        self.tally.regions += int(wanted.sum())
+        self.tally.constraints += int(np.count_nonzero(signs[wanted]))
+        for i in np.flatnonzero(undecided.any(axis=1)).tolist():
+            exact = _ExactRegion(self._regions, block.start + i, signs[i], self._place, self._box)
+            for j in np.flatnonzero(undecided[i]).tolist():
+                self.tally.exactly += 1
+                if not exact.implies(j, hints[i, j].tolist()):
+                    return block.start + i, self._named(j)
+        return None
 
-    def _constraints(self, block: slice) -> tuple[Floats, Floats]:
+    def _constraints(self, block: slice) -> tuple[Floats, Floats, Signs]:
         """Functions that are not negative on the regions, those of the domain first, with their errors on the box.
 
-        They are functions of s with t = middle + radius * s. One that does not bind has an infinite error.
+        They are functions of s with t = middle + radius * s. The sign says by what the break's own function was
+        multiplied; 0 if it does not bind.
         """
         count, kept = block.stop - block.start, self._part.kept
         reach = np.append(np.maximum(np.abs(self._frame.lower), np.abs(self._frame.upper)), 1.0)
         rows = [np.broadcast_to(self._domain[:, None, :], (len(self._domain), count, self._domain.shape[1]))]
         errors = [np.zeros((len(self._domain), count))]
+        sides = [np.ones((len(self._domain), count), dtype=np.int8)]
         before, _ = self._composition.stages(block)
         for index, (z, stage) in enumerate(zip(before, kept.stages, strict=True)):
             breaks, off = stage.activation.breaks, self._composition.errors[index]
@@ -121,7 +132,8 @@ class FacetLists:
             size += np.abs(breaks.threshold)[:, None]
             own = off[breaks.plus] + np.where(breaks.minus >= 0, off[breaks.minus], 0.0)
             rows.append(signs[:, :, None] * here)
-            errors.append(np.where(signs == 0, np.inf, own[:, None] + 4 * UNIT_ROUNDOFF * size))
+            errors.append(own[:, None] + 4 * UNIT_ROUNDOFF * size)
+            sides.append(signs)
         whole, error = np.concatenate(rows).transpose(1, 0, 2), np.concatenate(errors).T
         with np.errstate(over="ignore", invalid="ignore"):
             size = np.abs(whole[:, :, :-1]) @ (np.abs(self._middle) + self._radius) + np.abs(whole[:, :, -1])
@@ -130,46 +142,47 @@ class FacetLists:
             )
             error = upward(_WIDER * (error + (gamma(self._frame.dim + 2) + 4 * UNIT_ROUNDOFF) * size))
             exponents = np.frexp(np.abs(moved).max(axis=2))[1]
-            return np.ldexp(moved, -exponents[:, :, None]), upward(np.ldexp(error, -exponents))
-
-    def _is_implied(self, region: int, constraint: int) -> bool:
-        self.tally.exactly += 1
-        row = self._exact_row(region, constraint)
-        if not any(row):
-            return True
-        program = self._program(region)
-        best = program.maximise([-a for a in row[:-1]])
-        assert not isinstance(best, Infeasible)
-        return bool(fmpq(row[-1]) - best.value >= 0)
-
-    def _program(self, region: int) -> ExactProgram:
-        """What the stated facets bound inside the wider box."""
-        rows = [self._exact_row(region, j) for j in self._place[self._regions.facet_numbers(region)].tolist()]
-        low, high = (
-            [fmpq(*float(v).as_integer_ratio()) for v in self._middle + side * 2 * self._radius] for side in (-1, 1)
-        )
-        return ExactProgram(fmpz_mat(len(rows), self._frame.dim + 1, [a for row in rows for a in row]), low, high)
-
-    def _exact_row(self, region: int, constraint: int) -> list[fmpz]:
-        if constraint < len(self._domain):
-            return self._frame.rows.row(constraint)
-        index, place = self._stage_of(constraint)
-        stage = self._part.kept.stages[index]
-        signs = expected_signs(stage.activation, self._pieces.of(index, slice(region, region + 1)))
-        row = self._part.exact.row(index, place, self._regions.pattern(region))
-        return row if signs[place, 0] > 0 else [-a for a in row]
-
-    def _stage_of(self, constraint: int) -> tuple[int, int]:
-        sizes = [len(stage.breaks) for stage in self._part.kept.stages]
-        ends = np.cumsum(sizes)
-        index = int(np.searchsorted(ends, constraint - len(self._domain), side="right"))
-        return index, constraint - len(self._domain) - int(ends[index]) + sizes[index]
+            scaled = np.ldexp(moved, -exponents[:, :, None])
+            return scaled, upward(np.ldexp(error, -exponents)), np.concatenate(sides).T
 
     def _named(self, constraint: int) -> str:
         number = constraint
         if constraint >= len(self._domain):
             number = len(self._domain) + int(self._part.kept.breaks[constraint - len(self._domain)])
         return self._regions.describe_hyperplane(number)
+
+
+class _ExactRegion:
+    """One region's constraints in rational arithmetic, and what its stated facets bound inside a box."""
+
+    def __init__(
+        self, regions: RegionSet, region: int, signs: Signs, place: Indices, box: Sequence[list[fmpq]]
+    ) -> None:
+        self._part = regions.switching_part
+        self._pattern = regions.pattern(region)
+        self._rows = regions.domain.frame.rows
+        self._signs = signs
+        self._ends = np.cumsum([self._rows.shape[0], *(len(stage.breaks) for stage in self._part.kept.stages)])
+        facets = [self._row(j) for j in place[regions.facet_numbers(region)].tolist()]
+        table = fmpz_mat(len(facets), self._rows.shape[1], [a for row in facets for a in row])
+        self._program = ExactProgram(table, *box)
+
+    def implies(self, constraint: int, hint: list[int]) -> bool:
+        """Whether the stated facets imply a constraint; a hint is a set of facets that may do, or begins with -1."""
+        row = self._row(constraint)
+        if not any(row):
+            return True
+        enough = fmpq(row[-1])
+        best = self._program.maximise([-a for a in row[:-1]], start=hint if hint[0] >= 0 else None, enough=enough)
+        assert not isinstance(best, Infeasible)
+        return bool(best.value <= enough)
+
+    def _row(self, constraint: int) -> list[fmpz]:
+        if constraint < self._rows.shape[0]:
+            return self._rows.row(constraint)
+        index = int(np.searchsorted(self._ends, constraint, side="right")) - 1
+        row = self._part.exact.row(index, constraint - int(self._ends[index]), self._pattern)
+        return row if self._signs[constraint] > 0 else [-a for a in row]
 
 
 def _places(regions: RegionSet) -> Indices:
@@ -194,10 +207,10 @@ def _affordable(facets: Indices, dim: int, seed: int) -> Bools:
 
 
 def _certify(
-    rows: Any, error: Any, listed: Any, offsets: Any, wanted: Any, binding: Any, undecided: Any, facets: Any,
-    roundings: float, inverses: Any, bases: Any,
+    rows: Any, error: Any, listed: Any, offsets: Any, wanted: Any, binding: Any, undecided: Any, hints: Any,
+    facets: Any, roundings: float, inverses: Any, bases: Any,
 ) -> None:  # fmt: skip
-    """Mark the constraints of each region that no set of its listed facets proves."""
+    """Mark the constraints of each region that no set of its listed facets proves, with the last set tried."""
     count, constraints, width = rows.shape
     dim = width - 1
     chosen = np.empty(dim, dtype=np.int64)
@@ -296,6 +309,8 @@ def _certify(
                     multipliers[c] = max(total, 0.0)
                 if not usable:
                     continue
+                for c in range(dim):
+                    hints[i, j, c] = bases[b, c]
                 # what the facets leave over, at the worst place of a box from -2 to 2
                 left, size, off = rows[i, j, dim], abs(rows[i, j, dim]), error[i, j]
                 for c in range(dim):

@@ -143,15 +143,14 @@ class StatedPatterns:
     def _rational_in(self, block: slice) -> Indices:
         """The regions of a block, counted from its start, whose points are rational."""
         first, last = np.searchsorted(self._rational, [block.start, block.stop])
-        return self._rational[first:last] - block.start
+        inside: Indices = self._rational[first:last] - block.start
+        return inside
 
     def _sign_at(self, row: list[fmpz], region: int) -> int:
         """The sign of a function at a region's point, exactly."""
         self.tally.exactly += 1
         point = self._regions[region].local.exact_point
-        value = sum(
-            (a * fmpq(t.numerator, t.denominator) for a, t in zip(row, point, strict=False)), fmpq(row[-1])
-        )
+        value = sum((a * fmpq(t.numerator, t.denominator) for a, t in zip(row, point, strict=False)), fmpq(row[-1]))
         return int(value > 0) - int(value < 0)
 
 
@@ -167,7 +166,9 @@ def expected_signs(activation: Activation, chosen: Indices) -> Signs:
     if isinstance(activation, MaxGroups):
         start = activation.starts[breaks.choice]
         wins = (piece == (breaks.plus - start)[:, None]).astype(np.int8)
-        return wins - (piece == (breaks.minus - start)[:, None]).astype(np.int8)
+        loses = (piece == (breaks.minus - start)[:, None]).astype(np.int8)
+        signs: Signs = wins - loses
+        return signs
     return np.where(piece > break_positions(activation)[:, None], 1, -1).astype(np.int8)
 
 
