@@ -13,20 +13,22 @@ reach the box's border, and then P, being convex, has no points outside.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
 from flint import fmpq, fmpz, fmpz_mat
 from numpy.typing import NDArray
 
-from affinelens.arithmetic import UNIT_ROUNDOFF, ExactProgram, Infeasible, gamma, upward
+from affinelens.arithmetic import UNIT_ROUNDOFF, ExactProgram, Infeasible
 from affinelens.measure.affine_maps import Composition, StatedPieces
 from affinelens.measure.stated_patterns import expected_signs
 from affinelens.regions import RegionSet
+from affinelens.restrict import SwitchingPart
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -35,7 +37,7 @@ Signs = NDArray[np.int8]
 # How many operations are spent on trying sets of facets; then it is a sample of regions that is looked at.
 _MOST_OPERATIONS = 10**11
 # Constraints of several regions are looked at together as long as they take no more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 22
+_NUMBERS_AT_ONCE = 1 << 20
 # An affine function that is at most e on a box is at most 3 e on one twice as wide; the rest covers the box's rounding.
 _WIDER = 4.0
 # Sets of facets that meet in a vertex, remembered for one region.
@@ -69,7 +71,9 @@ class FacetLists:
         self._box = [
             [fmpq(*float(v).as_integer_ratio()) for v in self._middle + side * 2 * self._radius] for side in (-1, 1)
         ]
+        self._reach = np.append(np.maximum(np.abs(lower), np.abs(upper)), 1.0)
         self._domain = self._frame.rows.to_floats()
+        self._breaks = _break_table(self._composition, self._part)
         self._place = _places(regions)
         self.wanted = _affordable(np.diff(regions.facet_offsets), self._frame.dim, seed)
         self.tally = ListTally()
@@ -89,16 +93,17 @@ class FacetLists:
         return None
 
     def _first_not_implied(self, block: slice) -> tuple[int, str] | None:
-        rows, error, signs = self._constraints(block)
+        dim, wanted = self._frame.dim, self.wanted[block]
+        before, _ = self._composition.stages(block)
+        signs = self._signs(block)
         offsets = self._regions.facet_offsets[block.start : block.stop + 1]
         listed = self._place[self._regions.facet_values[offsets[0] : offsets[-1]]]
-        undecided = np.zeros(error.shape, dtype=bool)
-        dim, wanted = self._frame.dim, self.wanted[block]
-        hints = np.full((*error.shape, dim), -1, dtype=np.int32)
+        undecided = np.zeros(signs.shape, dtype=bool)
+        hints = np.full((*signs.shape, dim), -1, dtype=np.int32)
+        empty = np.zeros((0, block.stop - block.start, dim + 1))
         _prove_implied(
-            rows, error, listed, offsets - offsets[0], wanted, signs != 0, undecided, hints,
-            np.empty((int(np.diff(offsets).max()), dim + 1)), gamma(2 * dim + 6),
-            np.empty((_MOST_VERTICES, dim, dim)), np.empty((_MOST_VERTICES, dim), dtype=np.int64),
+            np.concatenate([empty, *before]), self._domain, self._breaks, signs, listed, offsets - offsets[0], wanted,
+            self._middle, self._radius, self._reach, undecided, hints,
         )  # fmt: skip
         self.tally.regions += int(wanted.sum())
         self.tally.constraints += int(np.count_nonzero(signs[wanted]))
@@ -110,40 +115,15 @@ class FacetLists:
                     return block.start + i, self._named(j)
         return None
 
-    def _constraints(self, block: slice) -> tuple[Floats, Floats, Signs]:
-        """Functions that are not negative on the regions, those of the domain first, with their errors on the box.
+    def _signs(self, block: slice) -> Signs:
+        """By what each constraint's function is multiplied so that it is not negative on a region; 0: it may be.
 
-        They are functions of s with t = middle + radius * s. The sign says by what the break's own function was
-        multiplied; 0 if it does not bind.
+        A row a region; those of the domain come first.
         """
-        count, kept = block.stop - block.start, self._part.kept
-        reach = np.append(np.maximum(np.abs(self._frame.lower), np.abs(self._frame.upper)), 1.0)
-        rows = [np.broadcast_to(self._domain[:, None, :], (len(self._domain), count, self._domain.shape[1]))]
-        errors = [np.zeros((len(self._domain), count))]
-        sides = [np.ones((len(self._domain), count), dtype=np.int8)]
-        before, _ = self._composition.stages(block)
-        for index, (z, stage) in enumerate(zip(before, kept.stages, strict=True)):
-            breaks, off = stage.activation.breaks, self._composition.errors[index]
-            signs = expected_signs(stage.activation, self._pieces.of(index, block))
-            paired = (breaks.minus >= 0)[:, None, None]
-            here = z[breaks.plus] - np.where(paired, z[breaks.minus], 0.0)
-            here[:, :, -1] -= breaks.threshold[:, None]
-            size = (np.abs(z[breaks.plus]) + np.where(paired, np.abs(z[breaks.minus]), 0.0)) @ reach
-            size += np.abs(breaks.threshold)[:, None]
-            own = off[breaks.plus] + np.where(breaks.minus >= 0, off[breaks.minus], 0.0)
-            rows.append(signs[:, :, None] * here)
-            errors.append(own[:, None] + 4 * UNIT_ROUNDOFF * size)
-            sides.append(signs)
-        whole, error = np.concatenate(rows).transpose(1, 0, 2), np.concatenate(errors).T
-        with np.errstate(over="ignore", invalid="ignore"):
-            size = np.abs(whole[:, :, :-1]) @ (np.abs(self._middle) + self._radius) + np.abs(whole[:, :, -1])
-            moved = np.concatenate(
-                [whole[:, :, :-1] * self._radius, (whole[:, :, :-1] @ self._middle + whole[:, :, -1])[:, :, None]], 2
-            )
-            error = upward(_WIDER * (error + (gamma(self._frame.dim + 2) + 4 * UNIT_ROUNDOFF) * size))
-            exponents = np.frexp(np.abs(moved).max(axis=2))[1]
-            scaled = np.ldexp(moved, -exponents[:, :, None])
-            return scaled, upward(np.ldexp(error, -exponents)), np.concatenate(sides).T
+        sides = [np.ones((len(self._domain), block.stop - block.start), dtype=np.int8)]
+        for index, stage in enumerate(self._part.kept.stages):
+            sides.append(expected_signs(stage.activation, self._pieces.of(index, block)))
+        return np.ascontiguousarray(np.concatenate(sides).T)
 
     def _named(self, constraint: int) -> str:
         number = constraint
@@ -185,6 +165,29 @@ class _ExactRegion:
         return row if self._signs[constraint] > 0 else [-a for a in row]
 
 
+class _BreakTable(NamedTuple):
+    """Break b is ``z[plus[b]] - z[minus[b]] - threshold[b]``, off by at most ``error[b]``; stages follow each other."""
+
+    plus: Indices
+    minus: Indices
+    threshold: Floats
+    error: Floats
+
+
+def _break_table(composition: Composition, part: SwitchingPart) -> _BreakTable:
+    nothing = np.zeros(0, dtype=np.int64)
+    plus, minus, threshold, error = [nothing], [nothing], [np.zeros(0)], [np.zeros(0)]
+    first = 0
+    for stage, off in zip(part.kept.stages, composition.errors, strict=False):
+        breaks = stage.activation.breaks
+        plus.append(first + breaks.plus)
+        minus.append(np.where(breaks.minus >= 0, first + breaks.minus, -1))
+        threshold.append(breaks.threshold)
+        error.append(off[breaks.plus] + np.where(breaks.minus >= 0, off[breaks.minus], 0.0))
+        first += len(off)
+    return _BreakTable(np.concatenate(plus), np.concatenate(minus), np.concatenate(threshold), np.concatenate(error))
+
+
 def _places(regions: RegionSet) -> Indices:
     """Hyperplane numbers to places among the domain's constraints and the switching units' breaks."""
     domain, breaks = regions.domain.frame.rows.shape[0], regions.switching_part.kept.breaks
@@ -207,12 +210,24 @@ def _affordable(facets: Indices, dim: int, seed: int) -> Bools:
 
 
 def _certify(
-    rows: Any, error: Any, listed: Any, offsets: Any, wanted: Any, binding: Any, undecided: Any, hints: Any,
-    facets: Any, roundings: float, inverses: Any, bases: Any,
+    z: Any, domain: Any, breaks: Any, signs: Any, listed: Any, offsets: Any, wanted: Any, middle: Any, radius: Any,
+    reach: Any, undecided: Any, hints: Any,
 ) -> None:  # fmt: skip
-    """Mark the constraints of each region that no set of its listed facets proves, with the last set tried."""
-    count, constraints, width = rows.shape
-    dim = width - 1
+    """Mark the constraints of each region that no set of its listed facets proves, with the last set tried.
+
+    Constraints are taken as functions of s in ``t = middle + radius * s``, scaled by a power of two.
+    """
+    count, constraints = signs.shape
+    dim = len(middle)
+    roundings = 1.01 * (2 * dim + 8) * UNIT_ROUNDOFF
+    rows = np.empty((constraints, dim + 1))
+    error = np.empty(constraints)
+    inverses = np.empty((_MOST_VERTICES, dim, dim))
+    bases = np.empty((_MOST_VERTICES, dim), dtype=np.int64)
+    largest = 0
+    for i in range(count):
+        largest = max(largest, offsets[i + 1] - offsets[i])
+    facets = np.empty((largest, dim + 1))
     chosen = np.empty(dim, dtype=np.int64)
     square = np.empty((dim, dim))
     vertex = np.empty(dim)
@@ -220,10 +235,46 @@ def _certify(
     for i in range(count):
         if not wanted[i]:
             continue
+        for j in range(constraints):
+            if signs[i, j] == 0:
+                continue
+            own, size = 0.0, 0.0
+            for r in range(dim + 1):
+                if j < len(domain):
+                    value = domain[j, r]
+                    part = abs(value)
+                else:
+                    b = j - len(domain)
+                    value = z[breaks.plus[b], i, r]
+                    part = abs(value)
+                    if breaks.minus[b] >= 0:
+                        part += abs(z[breaks.minus[b], i, r])
+                        value -= z[breaks.minus[b], i, r]
+                    if r == dim:
+                        part += abs(breaks.threshold[b])
+                        value -= breaks.threshold[b]
+                    value *= signs[i, j]
+                rows[j, r] = value
+                size += part * reach[r]
+            if j >= len(domain):
+                own = breaks.error[j - len(domain)]
+            own += 4.0 * UNIT_ROUNDOFF * size
+            size = abs(rows[j, dim])
+            for r in range(dim):
+                size += abs(rows[j, r]) * (abs(middle[r]) + radius[r])
+                rows[j, dim] += rows[j, r] * middle[r]
+                rows[j, r] *= radius[r]
+            most = 0.0
+            for r in range(dim + 1):
+                most = max(most, abs(rows[j, r]))
+            scale = math.ldexp(1.0, -max(math.frexp(most)[1], -900))
+            for r in range(dim + 1):
+                rows[j, r] *= scale
+            error[j] = scale * _WIDER * (own + roundings * size) + 1e-290
         first, k = offsets[i], offsets[i + 1] - offsets[i]
         named = listed[first : first + k]
         for f in range(k):
-            facets[f] = rows[i, named[f]]
+            facets[f] = rows[named[f]]
         found = 0
         for c in range(dim):
             chosen[c] = c
@@ -286,7 +337,7 @@ def _certify(
                 for j in range(c + 1, dim):
                     chosen[j] = chosen[j - 1] + 1
         for j in range(constraints):
-            if not binding[i, j]:
+            if signs[i, j] == 0:
                 continue
             is_listed = False
             for f in range(k):
@@ -302,7 +353,7 @@ def _certify(
                 for c in range(dim):
                     total = 0.0
                     for r in range(dim):
-                        total += rows[i, j, r] * inverse[r, c]
+                        total += rows[j, r] * inverse[r, c]
                     if not total >= -_HINT:
                         usable = False
                         break
@@ -312,14 +363,14 @@ def _certify(
                 for c in range(dim):
                     hints[i, j, c] = bases[b, c]
                 # what the facets leave over, at the worst place of a box from -2 to 2
-                left, size, off = rows[i, j, dim], abs(rows[i, j, dim]), error[i, j]
+                left, size, off = rows[j, dim], abs(rows[j, dim]), error[j]
                 for c in range(dim):
                     term = multipliers[c] * facets[bases[b, c], dim]
                     left -= term
                     size += abs(term)
-                    off += multipliers[c] * error[i, named[bases[b, c]]]
+                    off += multipliers[c] * error[named[bases[b, c]]]
                 for r in range(dim):
-                    rest = rows[i, j, r]
+                    rest = rows[j, r]
                     size += 2.0 * abs(rest)
                     for c in range(dim):
                         term = multipliers[c] * facets[bases[b, c], r]
