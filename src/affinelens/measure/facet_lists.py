@@ -37,7 +37,7 @@ Signs = NDArray[np.int8]
 # How many operations are spent on trying sets of facets; then it is a sample of regions that is looked at.
 _MOST_OPERATIONS = 10**11
 # Constraints of several regions are looked at together as long as they take no more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 20
+_NUMBERS_AT_ONCE = 1 << 17
 # An affine function that is at most e on a box is at most 3 e on one twice as wide; the rest covers the box's rounding.
 _WIDER = 4.0
 # Sets of facets that meet in a vertex, remembered for one region.
@@ -239,25 +239,23 @@ def _certify(
             if signs[i, j] == 0:
                 continue
             own, size = 0.0, 0.0
-            for r in range(dim + 1):
-                if j < len(domain):
-                    value = domain[j, r]
-                    part = abs(value)
+            if j < len(domain):
+                for r in range(dim + 1):
+                    rows[j, r] = domain[j, r]
+                    size += abs(domain[j, r]) * reach[r]
+            else:
+                b = j - len(domain)
+                side, plus, minus = float(signs[i, j]), z[breaks.plus[b], i], z[breaks.minus[b], i]
+                own, size = breaks.error[b], abs(breaks.threshold[b])
+                if breaks.minus[b] < 0:
+                    for r in range(dim + 1):
+                        rows[j, r] = side * plus[r]
+                        size += abs(plus[r]) * reach[r]
                 else:
-                    b = j - len(domain)
-                    value = z[breaks.plus[b], i, r]
-                    part = abs(value)
-                    if breaks.minus[b] >= 0:
-                        part += abs(z[breaks.minus[b], i, r])
-                        value -= z[breaks.minus[b], i, r]
-                    if r == dim:
-                        part += abs(breaks.threshold[b])
-                        value -= breaks.threshold[b]
-                    value *= signs[i, j]
-                rows[j, r] = value
-                size += part * reach[r]
-            if j >= len(domain):
-                own = breaks.error[j - len(domain)]
+                    for r in range(dim + 1):
+                        rows[j, r] = side * (plus[r] - minus[r])
+                        size += (abs(plus[r]) + abs(minus[r])) * reach[r]
+                rows[j, dim] -= side * breaks.threshold[b]
             own += 4.0 * UNIT_ROUNDOFF * size
             size = abs(rows[j, dim])
             for r in range(dim):

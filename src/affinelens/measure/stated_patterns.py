@@ -25,7 +25,7 @@ Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Signs = NDArray[np.int8]
 # Points are evaluated together as long as no stage of theirs takes more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 20
+_NUMBERS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True)
