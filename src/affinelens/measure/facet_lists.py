@@ -25,6 +25,7 @@ from flint import fmpq, fmpz, fmpz_mat
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactProgram, Infeasible
+from affinelens.engine.compiling import compile_announced
 from affinelens.measure.affine_maps import Composition, StatedPieces
 from affinelens.measure.stated_patterns import expected_signs
 from affinelens.regions import RegionSet
@@ -101,10 +102,12 @@ class FacetLists:
         undecided = np.zeros(signs.shape, dtype=bool)
         hints = np.full((*signs.shape, dim), -1, dtype=np.int32)
         empty = np.zeros((0, block.stop - block.start, dim + 1))
-        _prove_implied(
+        arguments = (
             np.concatenate([empty, *before]), self._domain, self._breaks, signs, listed, offsets - offsets[0], wanted,
             self._middle, self._radius, self._reach, undecided, hints,
         )  # fmt: skip
+        compile_announced(_prove_implied, lambda: _prove_implied(*arguments), None)
+        _prove_implied(*arguments)
         self.tally.regions += int(wanted.sum())
         self.tally.constraints += int(np.count_nonzero(signs[wanted]))
         for i in np.flatnonzero(undecided.any(axis=1)).tolist():
