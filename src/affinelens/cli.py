@@ -1,4 +1,4 @@
-"""The command line: ``affinelens inspect | count | enumerate | verify | demo``.
+"""The command line: ``affinelens inspect | count | enumerate | verify | audit | demo``.
 
 Each command reads its arguments, calls the same functions a Python user would, and prints either a short text or,
 with ``--json``, one object. Errors are one sentence on stderr with exit code 2; Ctrl-C keeps what was found and exits
@@ -38,11 +38,12 @@ from affinelens.enumeration import enumerate as enumerate_regions
 from affinelens.errors import AffineLensError
 from affinelens.measure import Result, Verdict, verify
 from affinelens.network import network
-from affinelens.regions.run_directory import require_writable
+from affinelens.regions.run_directory import load, require_writable
 from affinelens.version import __version__
 
 INTERRUPTED = 130
 BAD_INPUT = 2
+FAILED = 1
 # Results are the same on every screen.
 _LINE = 80
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -243,6 +244,25 @@ def _print_verdict(verdict: Verdict) -> None:
     if verdict.witness is not None:
         click.echo(verdict.witness.to_vnncomp())
     click.echo(str(verdict.result))
+
+
+@commands.command("audit")
+@click.argument("run")
+@click.option("--samples", type=click.IntRange(min=0), default=1000, show_default=True, help="Random points to draw.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which random points.")
+@_JSON
+def audit_command(run: str, samples: int, seed: int, as_json: bool) -> int:
+    """Check a saved RUN again, without the engine that made it.
+
+    Says what was proved, measured and sampled. The exit status is 0 if nothing failed, 1 if something did, 2 for bad
+    input.
+    """
+    report = load(_run_path(run)).audit(samples=samples, seed=seed)
+    if as_json:
+        _print_json(report.to_json() | {"run": run})
+    else:
+        click.echo(str(report))
+    return 0 if report.passed else FAILED
 
 
 @commands.command()

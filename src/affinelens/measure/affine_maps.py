@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,7 @@ class AffineMaps:
 
 def affine_maps(regions: RegionSet) -> AffineMaps:
     """The affine map of every region, in float64."""
-    composition = _Composition(regions)
+    composition = Composition(regions)
     count, outputs, dim = len(regions), regions.network.output_size, regions.domain.dim
     slopes, constants = np.empty((count, outputs, dim)), np.empty((count, outputs))
     for rows, functions in composition.blocks():
@@ -54,13 +55,13 @@ def affine_maps(regions: RegionSet) -> AffineMaps:
     return AffineMaps(slopes, constants, composition.error)
 
 
-class _Composition:
+class Composition:
     """Switching units' functions, stage by stage, for blocks of regions: arrays of units x regions x (t, 1)."""
 
     def __init__(self, regions: RegionSet) -> None:
         self._part = regions.switching_part
         self._patterns = regions.switching_patterns
-        self._pieces = _Pieces(self._part.kept, regions)
+        self._pieces = StatedPieces(self._part.kept, regions)
         self._dim = regions.domain.dim
         frame = regions.domain.frame
         self._reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
@@ -73,27 +74,40 @@ class _Composition:
             yield block, self._outputs(block)
 
     def _outputs(self, block: slice) -> Floats:
+        return _summed(self._part.outputs, self.stages(block)[1], block.stop - block.start)
+
+    def stages(self, block: slice) -> tuple[list[Floats], list[Floats]]:
+        """The pre-activations of every switching stage, and what it makes of them."""
         count = block.stop - block.start
+        before: list[Floats] = []
         values: list[Floats] = []
         for index, rows in enumerate(self._part.rows):
-            z = _summed(rows, values, count)
-            values.append(_on_pieces(self._part.kept.stages[index].activation, z, self._pieces.of(index, block)))
-        return _summed(self._part.outputs, values, count)
+            before.append(_summed(rows, values, count))
+            activation = self._part.kept.stages[index].activation
+            values.append(_on_pieces(activation, before[-1], self._pieces.of(index, block)))
+        return before, values
 
     @property
     def error(self) -> Floats:
         """How far outputs may be off anywhere in the domain: every rounding, carried on by absolute values."""
+        return self.errors[-1]
+
+    @cached_property
+    def errors(self) -> list[Floats]:
+        """How far the pre-activations of every switching stage may be off, and the outputs."""
         sizes: list[Floats] = []
         errors: list[Floats] = []
+        found: list[Floats] = []
         for index, rows in enumerate(self._part.rows):
             size, error = self._grown(rows, sizes, errors)
+            found.append(error)
             steepest, offset = _largest_pieces(self._part.kept.stages[index].activation)
             activation = self._part.kept.stages[index].activation
             if isinstance(activation, MaxGroups):
                 size, error = (np.maximum.reduceat(v, activation.starts[:-1]) for v in (size, error))
             sizes.append(upward(steepest * size + offset))
             errors.append(upward(steepest * error + 4 * UNIT_ROUNDOFF * (steepest * size + offset)))
-        return self._grown(self._part.outputs, sizes, errors)[1]
+        return [*found, self._grown(self._part.outputs, sizes, errors)[1]]
 
     def _grown(self, rows: CompactRows, sizes: list[Floats], errors: list[Floats]) -> tuple[Floats, Floats]:
         """How large functions of a stage and their errors can be, given those before it."""
@@ -132,7 +146,7 @@ def _largest_pieces(activation: Activation) -> tuple[Floats | float, Floats | fl
     return np.abs(activation.slopes).max(axis=1), np.abs(activation.offsets).max(axis=1)
 
 
-class _Pieces:
+class StatedPieces:
     """Which piece each switching choice of each region is on, as the kept stages number pieces."""
 
     def __init__(self, kept: Kept, regions: RegionSet) -> None:
@@ -144,13 +158,19 @@ class _Pieces:
     def of(self, index: int, block: slice) -> Indices:
         """Those of a switching stage, a row a choice and a column a region."""
         stage, network = self._kept.stages[index], self._kept.network
-        numbers = network.choice_offsets[stage.stage] + stage.choices
+        pieces = self.in_network(index, block)
+        place = np.zeros((len(pieces), network.stages[stage.stage].activation.pieces), dtype=np.int64)
+        for p in range(stage.pieces.shape[1] - 1, -1, -1):
+            place[np.arange(len(place)), stage.pieces[:, p]] = p
+        return np.take_along_axis(place, pieces, axis=1)
+
+    def in_network(self, index: int, block: slice) -> Indices:
+        """The same as the network numbers pieces."""
+        stage = self._kept.stages[index]
+        numbers = self._kept.network.choice_offsets[stage.stage] + stage.choices
         columns = np.minimum(np.searchsorted(self._stored, numbers), len(self._stored) - 1)
         pieces = self._patterns[block][:, columns].T.astype(np.int64)
         if self._switching is not None:
             missing = self._stored[columns] != numbers
             pieces[missing] = self._switching.pattern[numbers[missing], None]
-        place = np.zeros((len(numbers), network.stages[stage.stage].activation.pieces), dtype=np.int64)
-        for p in range(stage.pieces.shape[1] - 1, -1, -1):
-            place[np.arange(len(place)), stage.pieces[:, p]] = p
-        return np.take_along_axis(place, pieces, axis=1)
+        return pieces

@@ -28,8 +28,13 @@ from affinelens.regions.region import Region
 from affinelens.restrict import SwitchingPart, restrict
 
 if TYPE_CHECKING:
+    import networkx
     import pandas
     import pyarrow
+
+    from affinelens.measure.adjacency import Adjacency
+    from affinelens.measure.audit import AuditReport
+    from affinelens.measure.linear_regions import LinearRegions
 
 Floats = NDArray[np.float64]
 # How wide a summary's texts are.
@@ -189,6 +194,42 @@ class RegionSet:
         frame, table = self.domain.frame, self.outcome.table
         return Neighbors(self.network, frame, table, self._facets, self.outcome.switching, lambda: self.switching_part)
 
+    def adjacency(self) -> Adjacency:
+        """Which regions share a facet, and which hyperplane lies between them: a sparse matrix, a row a region."""
+        return self._adjacency
+
+    @cached_property
+    def _adjacency(self) -> Adjacency:
+        from affinelens.measure.adjacency import adjacency
+
+        return adjacency(self)
+
+    def to_networkx(self) -> networkx.Graph[int]:
+        """A graph with a node a region and an edge wherever two share a facet.
+
+        Nodes have ``point``, ``facets`` (how many) and ``on_border`` (whether the domain bounds it); edges have
+        ``hyperplane`` (its number) and ``unit`` (the same in words).
+        """
+        from affinelens.measure.adjacency import to_networkx
+
+        return to_networkx(self)
+
+    def linear_regions(self) -> LinearRegions:
+        """The maximal connected unions of regions with the same affine map, compared exactly."""
+        return self._linear_regions
+
+    @cached_property
+    def _linear_regions(self) -> LinearRegions:
+        from affinelens.measure.linear_regions import linear_regions
+
+        return linear_regions(self)
+
+    def audit(self, *, samples: int = 1000, seed: int = 0) -> AuditReport:
+        """Check everything again without the engine that found it; ``print`` the report, or see ``report.passed``."""
+        from affinelens.measure.audit import audit
+
+        return audit(self, samples=samples, seed=seed)
+
     @cached_property
     def adjoint(self) -> Adjoint:
         """The network's functions one at a time, in rational arithmetic."""
@@ -266,6 +307,10 @@ class RegionSet:
             return int(found[0]) if points.ndim == 1 else found
         own = f" or {dim} slice coordinates" if self.domain.has_own_coordinates else ""
         raise AffineLensError(f"locate takes points of {size} numbers{own}, but got an array of shape {points.shape}")
+
+    def locate_coordinates(self, coordinates: Floats) -> NDArray[np.int64]:
+        """As :meth:`locate`, for points of the domain in its own coordinates."""
+        return self._locate(coordinates, np.ones(len(coordinates), dtype=bool))
 
     def _locate(self, coordinates: Floats, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
         result = np.full(len(coordinates), -1, dtype=np.int64)
