@@ -301,11 +301,47 @@ def test_however_the_regions_were_found(engine: str, tmp_path: Path) -> None:
     assert np.array_equal(rs.locate(boundary.cells.parts.points), boundary.cells.regions)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_an_incomplete_set_has_the_pieces_between_its_own_regions(whole: bool) -> None:
-    layers = random_layers([2, 8, 8, 3], 15 if whole else 3, whole=whole)
-    every = al.enumerate(layers, al.Box(-1, 1, dim=2))
-    some = al.enumerate(layers, al.Box(-1, 1, dim=2), max_regions=len(every) // 2, workers=1)
+def wide_layers() -> list[tuple[np.ndarray, np.ndarray]]:
+    """So many units that only those that can switch are kept; three outputs are equal in the middle."""
+    generator = np.random.default_rng(0)
+    first = generator.normal(size=(4200, 2)), 20 * generator.normal(size=4200)
+    last = generator.normal(size=(3, 4200))
+    return [first, (last, -last @ np.maximum(first[1], 0.0))]
+
+
+def maxima() -> al.Network:
+    """Maxima of groups of units, and outputs of those."""
+    generator = np.random.default_rng(3)
+    grouped = Layer(generator.normal(size=(12, 2)).tolist(), generator.normal(size=12).tolist(), groups=[3, 4, 5])
+    return compiled([grouped], (generator.normal(size=(3, 3)).tolist(), [0.0, 0.5, 0.25]))
+
+
+def test_of_a_large_network_only_what_switches_is_looked_at() -> None:
+    rs = al.enumerate(wide_layers(), al.Box(-0.1, 0.1, dim=2))
+    assert len(rs.switching) < 4200
+    boundary = rs.decision_boundary()
+    cells = boundary.cells
+    assert len(set(cells.classes.tolist())) == 3
+    assert np.array_equal(np.argmax(rs.network(cells.parts.points), axis=1), cells.classes)
+    assert np.array_equal(rs.locate(cells.parts.points), cells.regions)
+    outputs = np.sort(rs.network(boundary.vertex_values), axis=1)
+    assert outputs[:, -1] == pytest.approx(outputs[:, -2], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("model", "width"),
+    [
+        (random_layers([2, 8, 8, 3], 15, whole=True), 1.0),
+        (random_layers([2, 8, 8, 3], 3, whole=False), 1.0),
+        (wide_layers(), 0.01),
+        (maxima(), 1.0),
+    ],
+    ids=["ties", "generic", "wide", "maxima"],
+)
+def test_an_incomplete_set_has_the_pieces_between_its_own_regions(model: Any, width: float) -> None:
+    domain = al.Box(-width, width, dim=2)
+    every = al.enumerate(model, domain)
+    some = al.enumerate(model, domain, max_regions=3 * len(every) // 4, workers=1)
     assert 0 < len(some) < len(every)
     place = every.locate(some.points)
     found, reference = some.decision_boundary(), every.decision_boundary()

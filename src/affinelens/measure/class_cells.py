@@ -20,8 +20,10 @@ from affinelens.engine.vertex.volume import cell_volumes
 from affinelens.errors import AffineLensError
 from affinelens.measure.affine_maps import affine_maps
 from affinelens.measure.decision import Decision
+from affinelens.measure.last_stage import last_stage_on_region
 from affinelens.network import Network
 from affinelens.regions import RegionSet
+from affinelens.restrict import Kept, restrict
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -91,11 +93,15 @@ def class_cells(regions: RegionSet, decision: Decision) -> ClassCells:
     itself.
     """
     network, frame = decision.added_to(regions.network), regions.domain.frame
+    chosen = choose(network, frame, "auto", keep=True)
+    if chosen.name != vertex.NAME:
+        raise AffineLensError(f"a decision boundary cannot be found here: {chosen.reason}; try a smaller domain")
     if regions.outcome.certificate.complete:
-        outcome = _walked(network, frame)
+        outcome = vertex.run(network, frame, Limits(), kept=chosen.kept, facets=True, vertices=True)
         origin = _places(regions, outcome)
     else:
-        outcomes = [_cut_region(regions, network, i) for i in range(len(regions))]
+        kept = chosen.kept or restrict(network, frame)
+        outcomes = [_cut_region(regions, kept, i) for i in range(len(regions))]
         origin = np.repeat(np.arange(len(regions)), [len(outcome.table) for outcome in outcomes])
         outcome = _joined(regions, network, outcomes)
     classes = _classes(network, outcome)
@@ -103,18 +109,13 @@ def class_cells(regions: RegionSet, decision: Decision) -> ClassCells:
     return ClassCells(regions, decision, parts, origin, classes)
 
 
-def _walked(network: Network, frame: Frame) -> Outcome:
-    chosen = choose(network, frame, "auto", keep=True)
-    if chosen.name != vertex.NAME:
-        raise AffineLensError(f"a decision boundary cannot be found here: {chosen.reason}")
-    return vertex.run(network, frame, Limits(), kept=chosen.kept, facets=True, vertices=True)
-
-
-def _cut_region(regions: RegionSet, network: Network, index: int) -> Outcome:
+def _cut_region(regions: RegionSet, kept: Kept, index: int) -> Outcome:
     """The cells of one region, walked as a domain of its own; facets have the numbers of the whole domain."""
     frame, rows = regions.domain.frame, regions.exact_halfspaces(index)
     count = rows.shape[0]
-    outcome = _walked(network, Frame(frame.chart, rows, tuple(range(count)), frame.lower, frame.upper))
+    domain = Frame(frame.chart, rows, tuple(range(count)), frame.lower, frame.upper)
+    switching = last_stage_on_region(kept, regions.pattern(index))
+    outcome = vertex.run(kept.network, domain, Limits(), kept=switching, facets=True, vertices=True)
     facets = outcome.table.facets
     assert facets is not None
     numbers, signs = facets.numbers + (frame.rows.shape[0] - count), facets.signs.copy()
