@@ -38,6 +38,8 @@ class EuclideanNorm:
 
     def nearest(self, hull: Floats) -> Nearest:
         """The point nearest to the origin in the hull of the rows."""
+        scale = float(np.abs(hull).max()) or 1.0
+        hull = hull / scale
         chosen = [int(np.argmin(self.size(hull)))]
         weights = np.ones(1)
         point = hull[chosen[0]]
@@ -54,7 +56,7 @@ class EuclideanNorm:
         every[chosen] = weights
         distance = float(self.size(point))
         at_least = float((hull @ point).min()) / distance if distance else 0.0
-        return Nearest(every, distance, at_least)
+        return Nearest(every, distance * scale, at_least * scale)
 
 
 def _drawn_in(hull: Floats, chosen: list[int], weights: Floats) -> tuple[list[int], Floats]:
