@@ -105,24 +105,29 @@ ProgressFunction = Callable[[Progress], None]
 class Facets:
     """Those of region i are ``numbers[offsets[i]:offsets[i + 1]]``, with the region's side of each in ``signs``.
 
-    Hyperplanes are numbered as in :class:`affinelens.engine.problem.Cell`.
+    Hyperplanes are numbered as in :class:`affinelens.engine.problem.Cell`. Where vertices were found with them,
+    ``bits`` says which bit of the vertices' ``tight`` stands for each facet.
     """
 
     numbers: NDArray[np.int64]
     signs: NDArray[np.int8]
     offsets: NDArray[np.int64]
+    bits: NDArray[np.int32] | None = None
 
     def __getitem__(self, rows: slice) -> Facets:
         offsets = self.offsets[rows.start : rows.stop + 1]
         inner = slice(int(offsets[0]), int(offsets[-1]))
-        return Facets(self.numbers[inner], self.signs[inner], offsets - offsets[0])
+        bits = None if self.bits is None else self.bits[inner]
+        return Facets(self.numbers[inner], self.signs[inner], offsets - offsets[0], bits)
 
     @classmethod
     def joined(cls, parts: Sequence[Facets]) -> Facets:
+        bits = [part.bits for part in parts if part.bits is not None]
         return cls(
             np.concatenate([part.numbers for part in parts]),
             np.concatenate([part.signs for part in parts]),
             _joined_offsets([part.offsets for part in parts]),
+            np.concatenate(bits) if len(bits) == len(parts) else None,
         )
 
 
@@ -192,7 +197,7 @@ class Columns:
             np.zeros((0, choices), dtype=kind),
             np.zeros((0, dim)),
             {},
-            Facets(none, none.astype(np.int8), start) if facets else None,
+            Facets(none, none.astype(np.int8), start, none.astype(np.int32) if vertices else None) if facets else None,
             Vertices(np.zeros((0, dim)), np.zeros((0, 1), dtype=np.uint64), start) if vertices else None,
         )
 

@@ -1,7 +1,12 @@
 """What regions say about a network."""
 
+from affinelens.measure.boundary_distance import Distance, Distances
+from affinelens.measure.decision_boundary import BoundaryPiece, DecisionBoundary
 from affinelens.measure.unsafe_set import UnsafePart
 from affinelens.measure.verification import Result, Verdict, verify
 from affinelens.measure.witness import FloatCheck, Witness
 
-__all__ = ["FloatCheck", "Result", "UnsafePart", "Verdict", "Witness", "verify"]
+__all__ = [
+    "BoundaryPiece", "DecisionBoundary", "Distance", "Distances", "FloatCheck", "Result", "UnsafePart", "Verdict",
+    "Witness", "verify",
+]  # fmt: skip

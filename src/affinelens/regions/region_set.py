@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from affinelens.measure.adjacency import Adjacency
     from affinelens.measure.audit import AuditReport
     from affinelens.measure.linear_regions import LinearRegions
+    from affinelens.measure.boundary_distance import Distance, Distances
+    from affinelens.measure.decision import Decision
+    from affinelens.measure.decision_boundary import DecisionBoundary
 
 Floats = NDArray[np.float64]
 # How wide a summary's texts are.
@@ -58,6 +61,7 @@ class RegionSet:
         self.outcome = outcome
         self.options = options
         self._lookup: dict[bytes, int] | None = None
+        self._boundaries: dict[Decision, DecisionBoundary] = {}
 
     @property
     def status(self) -> Status:
@@ -323,6 +327,48 @@ class RegionSet:
         lookup = self._lookup
         result[inside] = [lookup.get(pattern[self.switching].tobytes(), -1) for pattern in patterns]
         return result
+
+    def decision_boundary(self, *, output: int | None = None, threshold: float | None = None) -> DecisionBoundary:
+        """Where the network's decision changes, exactly: the boundary's pieces, its measure and the classes' volumes.
+
+        A network with several outputs decides for the largest one, and of equal ones for the first. With one output,
+        or if ``output`` names one, the classes are 1 where it is above the threshold (0 unless given) and 0 elsewhere.
+        In an incomplete set there is nothing to say about where regions are missing.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0, 0.0], [-1.0, 0.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-0.5])], al.Box(-1, 1, dim=2))
+        >>> boundary = rs.decision_boundary()  # |x0| - 0.5 = 0: two lines of length 2
+        >>> len(boundary), boundary.measure, boundary.class_shares
+        (2, 4.0, array([0.5, 0.5]))
+        """
+        from affinelens.measure.decision import Decision
+        from affinelens.measure.decision_boundary import decision_boundary
+
+        decision = Decision.of(self.network, output, threshold)
+        if decision not in self._boundaries:
+            self._boundaries[decision] = decision_boundary(self, decision)
+        return self._boundaries[decision]
+
+    def distance_to_boundary(
+        self, x: ArrayLike, *, norm: str = "l2", output: int | None = None, threshold: float | None = None
+    ) -> Distance | Distances:
+        """How far an input is from where the decision changes within the domain, and the nearest point there.
+
+        Takes one input or several (a row each; the answer then has columns), on a slice also slice coordinates, and the
+        Euclidean norm ``"l2"`` or the maximum norm ``"linf"`` of a change to the inputs. The decision is that of
+        :meth:`decision_boundary`.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0, 0.0], [-1.0, 0.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-0.5])], al.Box(-1, 1, dim=2))
+        >>> found = rs.distance_to_boundary([0.25, 0.0])
+        >>> found.value, found.point
+        (0.25, array([0.5, 0. ]))
+        """
+        return self.decision_boundary(output=output, threshold=threshold).distance(x, norm=norm)
 
     def to_arrow(self) -> pyarrow.Table:
         """The columns as an Arrow table."""

@@ -291,7 +291,12 @@ class Walk:
             patterns if self._kept is None else self._kept.pieces(patterns),
             results.points[:n] * scale + shift,
             {i: _moved(point, shift, scale) for i, point in part.exact_points.items()},
-            Facets(self._numbers(listed[:, 0]), listed[:, 1].astype(np.int8), ends[:, 0].copy())
+            Facets(
+                self._numbers(listed[:, 0]),
+                listed[:, 1].astype(np.int8),
+                ends[:, 0].copy(),
+                listed[:, 2].astype(np.int32) if self._vertices else None,
+            )
             if self._facets
             else None,
             Vertices(results.vertices[corners] * scale + shift, results.vertex_tight[corners].copy(), ends[:, 1].copy())

@@ -149,9 +149,11 @@ def write_facets(
         while i > begin and facets[i - 1, 0] > number:
             facets[i, 0] = facets[i - 1, 0]
             facets[i, 1] = facets[i - 1, 1]
+            facets[i, 2] = facets[i - 1, 2]
             i -= 1
         facets[i, 0] = number
         facets[i, 1] = stack.slot[slot, SIDE]
+        facets[i, 2] = slot
         end += 1
     control[FACETS_EMITTED] = end
 

@@ -175,4 +175,5 @@ class _Translation:
         sign[on_border] = self._signs[facets.numbers[on_border]]
         region = np.repeat(np.arange(len(facets.offsets) - 1), np.diff(facets.offsets))
         order = np.lexsort((number, region))
-        return Facets(number[order], sign[order], facets.offsets)
+        bits = None if facets.bits is None else facets.bits[order]
+        return Facets(number[order], sign[order], facets.offsets, bits)

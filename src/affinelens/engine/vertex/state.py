@@ -322,7 +322,7 @@ def new_state(
             patterns=np.zeros((results, choices), dtype=compiled.pattern_type),
             points=np.zeros((results, d)),
             ends=np.zeros((results, 2), dtype=np.int64),
-            facets=np.zeros((4 * d * results + 64 * words if facets else 0, 2), dtype=np.int64),
+            facets=np.zeros((4 * d * results + 64 * words if facets else 0, 3), dtype=np.int64),
             vertices=np.zeros((corners * results + 64 if vertices else 0, d)),
             vertex_tight=np.zeros((corners * results + 64 if vertices else 0, words), dtype=np.uint64),
         ),

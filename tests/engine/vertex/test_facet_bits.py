@@ -1,0 +1,40 @@
+"""Which vertices a facet has: those with the facet's bit are on its hyperplane, and the others strictly inside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import affinelens as al
+
+GENERATOR = np.random.default_rng(5)
+# A zero bias makes all hyperplanes of the first layer meet in one vertex.
+ZERO_BIAS = [(GENERATOR.integers(-2, 3, (n, m)).astype(float), np.zeros(n)) for m, n in [(3, 6), (6, 4), (4, 2)]]
+GENERIC = [(GENERATOR.normal(size=(n, m)), GENERATOR.normal(size=n)) for m, n in [(3, 6), (6, 5), (5, 2)]]
+
+
+@pytest.mark.parametrize("layers", [ZERO_BIAS, GENERIC], ids=["zero bias", "generic"])
+def test_a_facet_s_bit_marks_the_vertices_on_it(layers: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    rs = al.enumerate(layers, al.Box(-1, 1, dim=3), vertices=True)
+    facets, vertices = rs.outcome.table.facets, rs.corners
+    assert facets is not None
+    assert facets.bits is not None
+    for i in range(len(rs)):
+        rows = rs.exact_halfspaces(i).to_floats()
+        values = rs[i].local.vertices @ rows[:, :-1].T + rows[:, -1]
+        size = np.abs(rows).sum(axis=1)
+        tight = vertices.tight[vertices.offsets[i] : vertices.offsets[i + 1]]
+        bits = facets.bits[facets.offsets[i] : facets.offsets[i + 1]]
+        marked = (tight[:, bits // 64] >> (bits % 64).astype(np.uint64) & np.uint64(1)).astype(bool)
+        assert np.array_equal(marked, np.abs(values) < 1e-9 * size)
+        assert (marked.sum(axis=0) >= 3).all()
+
+
+def test_a_part_of_the_regions_has_its_part_of_the_bits() -> None:
+    columns = al.enumerate(GENERIC, al.Box(-1, 1, dim=3), vertices=True).outcome.table
+    part = columns[2:5].facets
+    assert columns.facets is not None
+    assert part is not None
+    begin, end = columns.facets.offsets[[2, 5]]
+    assert np.array_equal(part.bits, columns.facets.bits[begin:end])
+    assert al.enumerate(GENERIC, al.Box(-1, 1, dim=3)).outcome.table.facets.bits is None
