@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,16 +46,23 @@ class AffineMaps:
 
 def affine_maps(regions: RegionSet) -> AffineMaps:
     """The affine map of every region, in float64."""
-    composition = _Composition(regions)
     count, outputs, dim = len(regions), regions.network.output_size, regions.domain.dim
-    slopes, constants = np.empty((count, outputs, dim)), np.empty((count, outputs))
+    slopes, constants, error = np.empty((count, outputs, dim)), np.empty((count, outputs)), np.zeros(outputs)
+    for rows, maps in affine_map_blocks(regions):
+        slopes[rows], constants[rows], error = maps.slopes, maps.constants, maps.error
+    return AffineMaps(slopes, constants, error)
+
+
+def affine_map_blocks(regions: RegionSet) -> Iterator[tuple[slice, AffineMaps]]:
+    """The affine maps of some regions after others, so that never all of them need be in memory."""
+    composition = Composition(regions)
     for rows, functions in composition.blocks():
-        slopes[rows] = functions[:, :, :-1].transpose(1, 0, 2)
-        constants[rows] = functions[:, :, -1].T
-    return AffineMaps(slopes, constants, composition.error)
+        last = functions[-1]
+        slopes = np.ascontiguousarray(last[:, :, :-1].transpose(1, 0, 2))
+        yield rows, AffineMaps(slopes, np.ascontiguousarray(last[:, :, -1].T), composition.errors[-1])
 
 
-class _Composition:
+class Composition:
     """Switching units' functions, stage by stage, for blocks of regions: arrays of units x regions x (t, 1)."""
 
     def __init__(self, regions: RegionSet) -> None:
@@ -65,35 +73,44 @@ class _Composition:
         frame = regions.domain.frame
         self._reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
 
-    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+    @property
+    def kept(self) -> Kept:
+        return self._part.kept
+
+    def blocks(self) -> Iterator[tuple[slice, list[Floats]]]:
+        """Runs of regions, and for each the pre-activations of every switching stage and, last, the outputs."""
         widest = max([len(self._part.outputs.fixed), *(len(rows.fixed) for rows in self._part.rows)])
         at_once = max(1, _NUMBERS_AT_ONCE // (widest * (self._dim + 1)))
         for start in range(0, len(self._patterns), at_once):
             block = slice(start, min(start + at_once, len(self._patterns)))
-            yield block, self._outputs(block)
+            yield block, self._functions(block)
 
-    def _outputs(self, block: slice) -> Floats:
+    def _functions(self, block: slice) -> list[Floats]:
         count = block.stop - block.start
         values: list[Floats] = []
+        functions: list[Floats] = []
         for index, rows in enumerate(self._part.rows):
             z = _summed(rows, values, count)
+            functions.append(z)
             values.append(_on_pieces(self._part.kept.stages[index].activation, z, self._pieces.of(index, block)))
-        return _summed(self._part.outputs, values, count)
+        return [*functions, _summed(self._part.outputs, values, count)]
 
-    @property
-    def error(self) -> Floats:
-        """How far outputs may be off anywhere in the domain: every rounding, carried on by absolute values."""
+    @cached_property
+    def errors(self) -> list[Floats]:
+        """How far the functions may be off anywhere in the domain: every rounding, carried on by absolute values."""
         sizes: list[Floats] = []
         errors: list[Floats] = []
+        found: list[Floats] = []
         for index, rows in enumerate(self._part.rows):
             size, error = self._grown(rows, sizes, errors)
+            found.append(error)
             steepest, offset = _largest_pieces(self._part.kept.stages[index].activation)
             activation = self._part.kept.stages[index].activation
             if isinstance(activation, MaxGroups):
                 size, error = (np.maximum.reduceat(v, activation.starts[:-1]) for v in (size, error))
             sizes.append(upward(steepest * size + offset))
             errors.append(upward(steepest * error + 4 * UNIT_ROUNDOFF * (steepest * size + offset)))
-        return self._grown(self._part.outputs, sizes, errors)[1]
+        return [*found, self._grown(self._part.outputs, sizes, errors)[1]]
 
     def _grown(self, rows: CompactRows, sizes: list[Floats], errors: list[Floats]) -> tuple[Floats, Floats]:
         """How large functions of a stage and their errors can be, given those before it."""
