@@ -7,7 +7,7 @@ volume times corners is kept; a pyramid adds its apex to the corners of all simp
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,21 +17,29 @@ from affinelens.engine.vertex.state import Floats, Indices, Words
 from affinelens.engine.vertex.volume import Scratch, choose_facet, flatten, load_cell, new_scratch, open_face, simplex
 
 
-def cell_centroids(vertices: Floats, ends: Indices, tight: Words, dim: int) -> tuple[Floats, Floats]:
+class Centroids(NamedTuple):
+    """Cells' volumes and centres of mass, and into how many simplices each was cut."""
+
+    volumes: Floats
+    centers: Floats
+    simplices: Indices
+
+
+def cell_centroids(vertices: Floats, ends: Indices, tight: Words, dim: int) -> Centroids:
     """Volumes and centroids of cells, which are given as for :func:`affinelens.engine.vertex.volume.cell_volumes`.
 
     A cell whose volume is lost to rounding has the mean of its vertices for a centroid.
     """
-    volumes, centroids = np.empty(len(ends)), np.empty((len(ends), dim))
+    found = Centroids(np.empty(len(ends)), np.empty((len(ends), dim)), np.ones(len(ends), np.int64))
     scratch = new_scratch(int(np.diff(ends, prepend=0).max(initial=0)), tight.shape[1], dim, levels=dim)
     moments = np.empty((dim, dim))
-    _measure(vertices, ends, tight, dim, scratch, moments, volumes, centroids)
-    return volumes, centroids
+    weigh_cells(vertices, ends, tight, dim, scratch, moments, found)
+    return found
 
 
 @entry
-def _measure(
-    vertices: Any, ends: Any, tight: Any, dim: int, scratch: Scratch, moments: Any, volumes: Any, centroids: Any
+def weigh_cells(
+    vertices: Any, ends: Any, tight: Any, dim: int, scratch: Scratch, moments: Any, found: Centroids
 ) -> None:
     factorial = 1.0
     for k in range(2, dim + 1):
@@ -44,15 +52,15 @@ def _measure(
         words = load_cell(points, tight[begin:end], scratch, n, dim)
         if n <= dim + 1 or dim == 1:
             volume = simplex(scratch.x[0], dim) if n > dim else 0.0
-            _place_mean(points, n, dim, centroids[cell])
+            _place_mean(points, n, dim, found.centers[cell])
         else:
-            volume = _pyramids(points, scratch, moments, words, n, dim)
+            volume, found.simplices[cell] = _pyramids(points, scratch, moments, words, n, dim)
             if volume > 0.0:
                 for k in range(dim):
-                    centroids[cell, k] = points[0, k] + moments[0, k] / (volume * (dim + 1))
+                    found.centers[cell, k] = points[0, k] + moments[0, k] / (volume * (dim + 1))
             else:
-                _place_mean(points, n, dim, centroids[cell])
-        volumes[cell] = volume / factorial
+                _place_mean(points, n, dim, found.centers[cell])
+        found.volumes[cell] = volume / factorial
         begin = end
 
 
@@ -67,7 +75,10 @@ def _place_mean(points: Any, n: int, dim: int, centroid: Any) -> None:
 
 @kernel
 def _pyramids(points: Any, scratch: Scratch, moments: Any, words: int, n: int, dim: int) -> Any:
-    """A cell's volume times the factorial of its dimension; ``moments[0]`` are its simplices' volumes times corners."""
+    """A cell's volume times the factorial of its dimension, and how many simplices that is the sum of.
+
+    ``moments[0]`` is left with the sum of their volumes times corners.
+    """
     rest, total, ids = scratch.rest, scratch.total, scratch.ids
     for w in range(words):
         scratch.shared[0, w] = ~NONE
@@ -76,14 +87,14 @@ def _pyramids(points: Any, scratch: Scratch, moments: Any, words: int, n: int, d
     open_face(scratch, words, 0, n)
     for k in range(dim):
         moments[0, k] = 0.0
-    level = 0
+    level, simplices = 0, 0
     while True:
         w = 0
         while w < words and rest[level, w] == NONE:
             w += 1
         if w == words:
             if level == 0:
-                return total[0]
+                return total[0], simplices
             level -= 1
             scale, apex = scratch.scale[level], points[ids[level, 0]]
             total[level] += scale * total[level + 1]
@@ -102,6 +113,7 @@ def _pyramids(points: Any, scratch: Scratch, moments: Any, words: int, n: int, d
         if size == dim - level:
             volume = scale * simplex(scratch.x[level + 1], dim - level - 1)
             total[level] += volume
+            simplices += 1
             for k in range(dim):
                 corners = points[ids[level, 0], k] - points[0, k]
                 for i in range(size):

@@ -63,12 +63,12 @@ def inscribed_balls(
     half = (upper - lower) / 2
     steepest = float(np.sqrt((half**-2.0).sum()))
     across = float(np.sqrt(((upper - lower) ** 2).sum()))
-    _inscribe(rows, errors, ends, points, steepest, across, scratch, balls)
+    inscribe(rows, errors, ends, points, steepest, across, scratch, balls)
     return balls
 
 
 @entry
-def _inscribe(
+def inscribe(
     rows: Any, errors: Any, ends: Any, points: Any, steepest: float, across: float, scratch: _Scratch, balls: Balls
 ) -> None:
     d = points.shape[1]

@@ -52,7 +52,7 @@ def cell_volumes(vertices: Floats, ends: Indices, tight: Words, dim: int) -> Flo
     volumes = np.empty(len(ends))
     largest = int(np.diff(ends, prepend=0).max(initial=0))
     scratch = new_scratch(largest, tight.shape[1], dim, levels=max(dim - 2, 1))
-    _measure(vertices, ends, tight, dim, scratch, volumes)
+    measure_cells(vertices, ends, tight, dim, scratch, volumes)
     return volumes
 
 
@@ -73,7 +73,7 @@ def new_scratch(largest: int, words: int, dim: int, *, levels: int) -> Scratch:
 
 
 @entry
-def _measure(vertices: Any, ends: Any, tight: Any, dim: int, scratch: Scratch, volumes: Any) -> None:
+def measure_cells(vertices: Any, ends: Any, tight: Any, dim: int, scratch: Scratch, volumes: Any) -> None:
     factorial = 1.0
     for k in range(2, dim + 1):
         factorial *= k
