@@ -46,13 +46,20 @@ class AffineMaps:
 
 def affine_maps(regions: RegionSet) -> AffineMaps:
     """The affine map of every region, in float64."""
-    composition = Composition(regions)
     count, outputs, dim = len(regions), regions.network.output_size, regions.domain.dim
-    slopes, constants = np.empty((count, outputs, dim)), np.empty((count, outputs))
+    slopes, constants, error = np.empty((count, outputs, dim)), np.empty((count, outputs)), np.zeros(outputs)
+    for rows, maps in affine_map_blocks(regions):
+        slopes[rows], constants[rows], error = maps.slopes, maps.constants, maps.error
+    return AffineMaps(slopes, constants, error)
+
+
+def affine_map_blocks(regions: RegionSet) -> Iterator[tuple[slice, AffineMaps]]:
+    """The affine maps of some regions after others, so that never all of them need be in memory."""
+    composition = Composition(regions)
     for rows, functions in composition.blocks():
-        slopes[rows] = functions[:, :, :-1].transpose(1, 0, 2)
-        constants[rows] = functions[:, :, -1].T
-    return AffineMaps(slopes, constants, composition.error)
+        last = functions[-1]
+        slopes = np.ascontiguousarray(last[:, :, :-1].transpose(1, 0, 2))
+        yield rows, AffineMaps(slopes, np.ascontiguousarray(last[:, :, -1].T), composition.errors[-1])
 
 
 class Composition:
@@ -66,15 +73,21 @@ class Composition:
         frame = regions.domain.frame
         self._reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
 
-    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+    @property
+    def kept(self) -> Kept:
+        return self._part.kept
+
+    def blocks(self) -> Iterator[tuple[slice, list[Floats]]]:
+        """Runs of regions, and for each the pre-activations of every switching stage and, last, the outputs."""
         widest = max([len(self._part.outputs.fixed), *(len(rows.fixed) for rows in self._part.rows)])
         at_once = max(1, _NUMBERS_AT_ONCE // (widest * (self._dim + 1)))
         for start in range(0, len(self._patterns), at_once):
             block = slice(start, min(start + at_once, len(self._patterns)))
-            yield block, self._outputs(block)
+            yield block, self._functions(block)
 
-    def _outputs(self, block: slice) -> Floats:
-        return _summed(self._part.outputs, self.stages(block)[1], block.stop - block.start)
+    def _functions(self, block: slice) -> list[Floats]:
+        before, values = self.stages(block)
+        return [*before, _summed(self._part.outputs, values, block.stop - block.start)]
 
     def stages(self, block: slice) -> tuple[list[Floats], list[Floats]]:
         """The pre-activations of every switching stage, and what it makes of them."""
@@ -87,14 +100,9 @@ class Composition:
             values.append(_on_pieces(activation, before[-1], self._pieces.of(index, block)))
         return before, values
 
-    @property
-    def error(self) -> Floats:
-        """How far outputs may be off anywhere in the domain: every rounding, carried on by absolute values."""
-        return self.errors[-1]
-
     @cached_property
     def errors(self) -> list[Floats]:
-        """How far the pre-activations of every switching stage may be off, and the outputs."""
+        """How far the functions may be off anywhere in the domain: every rounding, carried on by absolute values."""
         sizes: list[Floats] = []
         errors: list[Floats] = []
         found: list[Floats] = []

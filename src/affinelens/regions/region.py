@@ -111,6 +111,18 @@ class Region:
         jacobian, constant = self._regions.adjoint.jacobian(self.pattern)
         return jacobian.to_floats(), constant.to_floats()[:, 0]
 
+    @property
+    def volume(self) -> float:
+        """The region's volume in the domain's own coordinates."""
+        return float(self._regions.column("volume")[self.index])
+
+    @property
+    def exact_volume(self) -> Fraction:
+        """Length or area in rationals, on a domain of one or two dimensions."""
+        from affinelens.measure.volumes import exact_volume
+
+        return exact_volume(self._regions, self.index)
+
     def __contains__(self, x: ArrayLike) -> bool:
         """Whether :meth:`RegionSet.locate` places x here (of the regions that share a border point it names one)."""
         return bool(self._regions.locate(x) == self.index)

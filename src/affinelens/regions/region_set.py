@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from html import escape
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from affinelens.measure.boundary_distance import Distance, Distances
     from affinelens.measure.decision import Decision
     from affinelens.measure.decision_boundary import DecisionBoundary
+    from affinelens.measure.bounds import RegionBounds
+    from affinelens.measure.output_range import OutputRange
 
 Floats = NDArray[np.float64]
 # How wide a summary's texts are.
@@ -62,6 +64,7 @@ class RegionSet:
         self.options = options
         self._lookup: dict[bytes, int] | None = None
         self._boundaries: dict[Decision, DecisionBoundary] = {}
+        self._measured: dict[str, NDArray[Any]] = {}
 
     @property
     def status(self) -> Status:
@@ -370,19 +373,77 @@ class RegionSet:
         """
         return self.decision_boundary(output=output, threshold=threshold).distance(x, norm=norm)
 
-    def to_arrow(self) -> pyarrow.Table:
-        """The columns as an Arrow table."""
-        from affinelens.regions.table import columns_to_table
+    @property
+    def columns(self) -> dict[str, str]:
+        """The names of the columns that :meth:`column` computes, and what they hold."""
+        from affinelens.measure.columns import DESCRIPTIONS
+
+        return dict(DESCRIPTIONS)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """A quantity of every region by its name, computed once; :attr:`columns` lists the names.
+
+        On a slice, lengths, volumes and slopes are those of the slice's coordinates.
+        """
+        if name not in self._measured:
+            from affinelens.measure.columns import compute_column
+
+            self._measured.update(compute_column(self, name))
+        return self._measured[name]
+
+    def volumes(self) -> Floats:
+        """The volume of every region, in the domain's own coordinates."""
+        return self.column("volume")
+
+    def lipschitz_constant(self, norm: str = "l2") -> float:
+        """The largest slope of the network over the regions, in ``"l2"`` or ``"linf"``: its local Lipschitz constant."""
+        from affinelens.measure.lipschitz import lipschitz_constant
+
+        return lipschitz_constant(self, norm)
+
+    def output_ranges(self) -> list[OutputRange]:
+        """The exact range of each output over the regions."""
+        from affinelens.measure.output_range import output_ranges
+
+        return output_ranges(self)
+
+    def output_means(self) -> Floats:
+        """The mean of each output over the regions."""
+        from affinelens.measure.output_mean import output_means
+
+        return output_means(self)
+
+    def bounds(self) -> RegionBounds:
+        """What theory says about how many regions such a network can have."""
+        from affinelens.measure.bounds import region_bounds
+
+        return region_bounds(self.network, self.domain.dim)
+
+    def metrics(self) -> dict[str, float]:
+        """Numbers that sum up the set, under names that stay the same; see :mod:`affinelens.measure.metrics`."""
+        from affinelens.measure.metrics import metrics
+
+        return metrics(self)
+
+    def to_arrow(self, columns: Sequence[str] = ()) -> pyarrow.Table:
+        """The set as an Arrow table, with the given :attr:`columns` behind."""
+        from affinelens.regions.table import columns_to_table, with_columns
 
         table = columns_to_table(self.outcome.table, self.domain)
-        if self.outcome.switching is None:
-            return table
-        return table.rename_columns(["switching_pattern" if n == "pattern" else n for n in table.column_names])
+        if self.outcome.switching is not None:
+            table = table.rename_columns(["switching_pattern" if n == "pattern" else n for n in table.column_names])
+        return with_columns(table, self._flat(columns))
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A data frame with one row a region: its point, pattern and number of facets.
+    def _flat(self, columns: Sequence[str]) -> dict[str, NDArray[Any]]:
+        from affinelens.measure.columns import flat_columns
 
-        The point is in inputs ``x0, x1, ...`` or, on a slice, in slice coordinates ``t0, t1, ...``.
+        return flat_columns(self, columns)
+
+    def to_pandas(self, columns: Sequence[str] = ()) -> pandas.DataFrame:
+        """A data frame with one row a region: its point, pattern and number of facets, then the given columns.
+
+        The point is in inputs ``x0, x1, ...`` or, on a slice, in slice coordinates ``t0, t1, ...``. A column of
+        :attr:`columns` with several numbers a region becomes one column each, as ``center_0, center_1, ...``.
         """
         try:
             import pandas
@@ -394,6 +455,7 @@ class RegionSet:
         frame[name] = list(self.switching_patterns)
         if self.outcome.table.facets is not None:
             frame["facets"] = np.diff(self.facet_offsets)
+        frame = frame.assign(**self._flat(columns))
         frame.index.name = "region"
         return frame
 

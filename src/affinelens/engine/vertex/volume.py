@@ -19,8 +19,8 @@ from affinelens.engine.vertex.jit import entry, inlined, kernel
 from affinelens.engine.vertex.state import Floats, Indices, Words
 
 
-class _Scratch(NamedTuple):
-    """The cell's hyperplanes by vertex; and a stack of faces, one for each dimension from the cell's down to 3.
+class Scratch(NamedTuple):
+    """The cell's hyperplanes by vertex; and a stack of faces, one for each dimension from the cell's down.
 
     A face is a list of vertices, and their flattened coordinates with the first at the origin. Of each face is also
     kept: on which hyperplanes it lies, which may still hold a facet of it, what its pyramids add up to so far, and by
@@ -51,8 +51,14 @@ def cell_volumes(vertices: Floats, ends: Indices, tight: Words, dim: int) -> Flo
     """
     volumes = np.empty(len(ends))
     largest = int(np.diff(ends, prepend=0).max(initial=0))
-    words, levels = tight.shape[1], max(dim - 2, 1)
-    scratch = _Scratch(
+    scratch = new_scratch(largest, tight.shape[1], dim, levels=max(dim - 2, 1))
+    measure_cells(vertices, ends, tight, dim, scratch, volumes)
+    return volumes
+
+
+def new_scratch(largest: int, words: int, dim: int, *, levels: int) -> Scratch:
+    """Room for cells of at most so many vertices, whose bits take so many words."""
+    return Scratch(
         marks=np.empty((largest, words), np.uint64),
         x=np.empty((levels, largest, dim)),
         ids=np.empty((levels, largest), np.uint32),
@@ -64,12 +70,10 @@ def cell_volumes(vertices: Floats, ends: Indices, tight: Words, dim: int) -> Flo
         factor=np.empty(dim),
         chosen=np.empty(largest, np.uint32),
     )
-    _measure(vertices, ends, tight, dim, scratch, volumes)
-    return volumes
 
 
 @entry
-def _measure(vertices: Any, ends: Any, tight: Any, dim: int, scratch: _Scratch, volumes: Any) -> None:
+def measure_cells(vertices: Any, ends: Any, tight: Any, dim: int, scratch: Scratch, volumes: Any) -> None:
     factorial = 1.0
     for k in range(2, dim + 1):
         factorial *= k
@@ -77,11 +81,11 @@ def _measure(vertices: Any, ends: Any, tight: Any, dim: int, scratch: _Scratch, 
     for cell in range(len(ends)):
         end = ends[cell]
         n = end - begin
-        words = _load(vertices[begin:end], tight[begin:end], scratch, n, dim)
+        words = load_cell(vertices[begin:end], tight[begin:end], scratch, n, dim)
         if n <= dim:
             volume = 0.0
         elif n == dim + 1 or dim == 1:
-            volume = _simplex(scratch.x[0], dim)
+            volume = simplex(scratch.x[0], dim)
         elif dim == 2:
             volume = _polygon(scratch, words, n)
         elif dim == 3:
@@ -93,7 +97,7 @@ def _measure(vertices: Any, ends: Any, tight: Any, dim: int, scratch: _Scratch, 
 
 
 @inlined
-def _load(vertices: Any, tight: Any, scratch: _Scratch, n: int, dim: int) -> int:
+def load_cell(vertices: Any, tight: Any, scratch: Scratch, n: int, dim: int) -> int:
     """Move a cell's first vertex to the origin and number its hyperplanes anew, without gaps.
 
     Returns how many words their bits now take.
@@ -128,14 +132,14 @@ def _load(vertices: Any, tight: Any, scratch: _Scratch, n: int, dim: int) -> int
 
 
 @kernel
-def _pyramids(scratch: _Scratch, words: int, n: int, dim: int) -> Any:
+def _pyramids(scratch: Scratch, words: int, n: int, dim: int) -> Any:
     """A cell's volume times the factorial of its dimension, which is at least 4."""
     marks, shared, rest, total = scratch.marks, scratch.shared, scratch.rest, scratch.total
     for w in range(words):
         shared[0, w] = ~NONE
         for i in range(n):
             shared[0, w] &= marks[i, w]
-    _open(scratch, words, 0, n)
+    open_face(scratch, words, 0, n)
     level = 0
     while True:
         w = 0
@@ -149,24 +153,24 @@ def _pyramids(scratch: _Scratch, words: int, n: int, dim: int) -> Any:
             continue
         place = 64 * w + lowest_bit(rest[level, w])
         rest[level, w] &= rest[level, w] - ONE
-        size = _choose_facet(scratch, words, level, place, dim - level)
+        size = choose_facet(scratch, words, level, place, dim - level)
         if size == 0:
             continue
-        scale = _flatten(scratch, level, size, dim - level)
+        scale = flatten(scratch, level, size, dim - level)
         if scale == 0.0:
             continue
         if size == dim - level:
-            total[level] += scale * _simplex(scratch.x[level + 1], dim - level - 1)
+            total[level] += scale * simplex(scratch.x[level + 1], dim - level - 1)
         elif dim - level - 1 == 3:
             total[level] += scale * _solid(scratch, words, level + 1, size)
         else:
             scratch.scale[level] = scale
             level += 1
-            _open(scratch, words, level, size)
+            open_face(scratch, words, level, size)
 
 
 @inlined
-def _open(scratch: _Scratch, words: int, level: int, n: int) -> None:
+def open_face(scratch: Scratch, words: int, level: int, n: int) -> None:
     """Start on a face: its facets that do not contain its first vertex are still to be found."""
     marks, ids, rest = scratch.marks, scratch.ids[level], scratch.rest[level]
     scratch.counts[level] = n
@@ -179,7 +183,7 @@ def _open(scratch: _Scratch, words: int, level: int, n: int) -> None:
 
 
 @inlined
-def _choose_facet(scratch: _Scratch, words: int, level: int, place: int, m: int) -> int:
+def choose_facet(scratch: Scratch, words: int, level: int, place: int, m: int) -> int:
     """List the vertices of an m-dimensional face on a hyperplane, if they make a facet that is not yet known.
 
     They do unless all of them lie on another hyperplane that has more of the face's vertices, but not all. Of
@@ -216,7 +220,7 @@ def _choose_facet(scratch: _Scratch, words: int, level: int, place: int, m: int)
 
 
 @inlined
-def _flatten(scratch: _Scratch, level: int, size: int, m: int) -> Any:
+def flatten(scratch: Scratch, level: int, size: int, m: int) -> Any:
     """Project the chosen vertices of an m-dimensional face along the edge from the origin to the first of them.
 
     The coordinate in which that edge is longest is dropped: the last one takes its place. Returns the edge's length in
@@ -246,7 +250,7 @@ def _flatten(scratch: _Scratch, level: int, size: int, m: int) -> Any:
 
 
 @kernel
-def _solid(scratch: _Scratch, words: int, level: int, n: int) -> float:
+def _solid(scratch: Scratch, words: int, level: int, n: int) -> float:
     """Six times the volume of a three-dimensional face.
 
     A hyperplane has a facet of it if it has three of its vertices, and an edge of the facet if it has two of those.
@@ -269,7 +273,7 @@ def _solid(scratch: _Scratch, words: int, level: int, n: int) -> float:
 
 
 @inlined
-def _choose(scratch: _Scratch, ids: Any, n: int, word: int, bit: Any) -> int:
+def _choose(scratch: Scratch, ids: Any, n: int, word: int, bit: Any) -> int:
     """Choose a face's vertices that lie on a hyperplane, and return how many there are. The first one does not."""
     marks, chosen = scratch.marks, scratch.chosen
     size = 0
@@ -281,7 +285,7 @@ def _choose(scratch: _Scratch, ids: Any, n: int, word: int, bit: Any) -> int:
 
 
 @inlined
-def _is_repeated(scratch: _Scratch, ids: Any, word: int, bit: Any, apex: Any, size: int) -> bool:
+def _is_repeated(scratch: Scratch, ids: Any, word: int, bit: Any, apex: Any, size: int) -> bool:
     """Whether the chosen vertices also lie on an earlier hyperplane without the apex."""
     marks, chosen = scratch.marks, scratch.chosen
     for w in range(word + 1):
@@ -296,7 +300,7 @@ def _is_repeated(scratch: _Scratch, ids: Any, word: int, bit: Any, apex: Any, si
 
 
 @inlined
-def _cone(scratch: _Scratch, words: int, level: int, size: int) -> float:
+def _cone(scratch: Scratch, words: int, level: int, size: int) -> float:
     """Six times the volume between the origin and the polygon of the chosen vertices."""
     x, ids, chosen, marks = scratch.x[level], scratch.ids[level], scratch.chosen, scratch.marks
     first = chosen[0]
@@ -314,7 +318,7 @@ def _cone(scratch: _Scratch, words: int, level: int, size: int) -> float:
 
 
 @kernel
-def _polygon(scratch: _Scratch, words: int, n: int) -> float:
+def _polygon(scratch: Scratch, words: int, n: int) -> float:
     """Twice the area of a two-dimensional cell."""
     x, marks = scratch.x[0], scratch.marks
     total = 0.0
@@ -335,7 +339,7 @@ def _is_edge(marks: Any, words: int, first: Any, u: Any, v: Any) -> Any:
 
 
 @kernel
-def _simplex(x: Any, m: int) -> float:
+def simplex(x: Any, m: int) -> float:
     """The volume, times the factorial of m, of the simplex of the origin in row 0 and m more rows, now used up."""
     product = 1.0
     for c in range(m):
