@@ -1,7 +1,7 @@
 """Pictures of regions, with matplotlib: axes in and axes out, nothing global, nothing shown unasked."""
 
 from affinelens.plot.canvas import save_picture
-from affinelens.plot.display import display
+from affinelens.plot.display import KINDS, display, picture
 from affinelens.plot.evolution import Snapshot, animation, evolution
 from affinelens.plot.graph import graph
 from affinelens.plot.image_slice import image_slice
@@ -12,6 +12,7 @@ from affinelens.plot.statistics import layer_bars, volume_histogram
 from affinelens.plot.surface import surface
 
 __all__ = [
+    "KINDS",
     "Snapshot",
     "animation",
     "display",
@@ -20,6 +21,7 @@ __all__ = [
     "image_slice",
     "layer_bars",
     "partition",
+    "picture",
     "save_picture",
     "search_stages",
     "solid",

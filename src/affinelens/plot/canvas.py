@@ -1,4 +1,4 @@
-"""Where pictures are drawn: figures made without pyplot, so that nothing is global, and files that repeat byte by byte."""
+"""Where pictures are drawn: figures made without pyplot, so that nothing is global, and files that repeat."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ FORMATS = ("png", "svg", "pdf")
 _LONGEST_SIDE = 4.0
 # The width of a panel, in inches.
 _PANEL = 2.2
-# From where pictures in space are seen.
-_ELEVATION, _AZIMUTH = 24.0, -55.0
+# From which side pictures in space are seen.
+_AZIMUTH = -55.0
 
 
 def new_axes(size: tuple[float, float] = (5.0, 5.0), *, solid: bool = False) -> Any:
@@ -39,7 +39,7 @@ def panels(count: int, columns: int = 6) -> tuple[Figure, list[Axes]]:
     """A figure with so many square panels, side by side and then in rows."""
     across = min(count, columns)
     down = -(-count // across)
-    figure = Figure(figsize=(_PANEL * across, (_PANEL + 0.35) * down), layout="constrained")
+    figure = Figure(figsize=(_PANEL * across, (_PANEL + 0.45) * down), layout="constrained")
     return figure, [figure.add_subplot(down, across, i + 1) for i in range(count)]
 
 
@@ -73,14 +73,15 @@ def frame_axes(ax: Axes, lower: Floats, upper: Floats, names: Sequence[str]) -> 
     ax.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
 
 
-def arrange_space(ax: Any, sides: Sequence[float], names: Sequence[str]) -> None:
+def arrange_space(ax: Any, sides: Sequence[float], names: Sequence[str], *, elevation: float) -> None:
     """Proportions, names and the point of view of a picture in space."""
     ax.set_box_aspect(sides, zoom=0.88)
-    ax.view_init(elev=_ELEVATION, azim=_AZIMUTH)
+    ax.view_init(elev=elevation, azim=_AZIMUTH)
     ax.set(xlabel=names[0], ylabel=names[1], zlabel=names[2])
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
         axis.set_pane_color((1, 1, 1, 0))
         axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    ax.tick_params(labelsize="small", pad=0)
     ax.grid(False)
 
 
@@ -94,7 +95,7 @@ def save_picture(picture: Any, path: str | Path, *, dpi: int = 200) -> Path:
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     try:
         with matplotlib.rc_context({"svg.hashsalt": "affinelens"}):
-            figure.savefig(target, dpi=dpi, metadata=undated)
+            figure.savefig(target, dpi=dpi, metadata=undated, bbox_inches="tight", pad_inches=0.06)
     except OSError as error:
         raise AffineLensError(f"{target}: cannot be written ({error.strerror}); give another file") from error
     return target

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +39,9 @@ def class_pieces(regions: RegionSet) -> ClassPieces:
     values = _values(functions, polygons)
     leader = values[:, 0].argmax(axis=1)
     of_leader = np.take_along_axis(values, leader[:, None, None], axis=2)
-    is_one_class = ((values <= of_leader).all(axis=2) | ~polygons.is_corner).all(axis=1)
+    is_one_class: Bools = np.all((values <= of_leader).all(axis=2) | ~polygons.is_corner, axis=1)
     crossed = polygons[~is_one_class]
-    hopeful = ((values >= of_leader) & polygons.is_corner[:, :, None]).any(axis=1)[~is_one_class]
+    hopeful = np.any((values >= of_leader) & polygons.is_corner[:, :, None], axis=1)[~is_one_class]
     candidates = np.flatnonzero(hopeful.any(axis=0)).tolist()
     parts, part_classes = [polygons[is_one_class]], [leader[is_one_class]]
     segments, owners = [np.empty((0, 2, 2))], [np.empty(0, dtype=np.int64)]

@@ -80,7 +80,5 @@ def column(regions: RegionSet, color: Any) -> Column:
             f"color must be a name ({', '.join(COLORS)}) or a number a region, but got {color!r:.40}"
         ) from error
     if values.shape != (len(regions),):
-        raise AffineLensError(
-            f"color must be one number a region, {len(regions)} in all, but has shape {values.shape}"
-        )
+        raise AffineLensError(f"color must be one number a region, {len(regions)} in all, but has shape {values.shape}")
     return Column("", values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from affinelens.regions import RegionSet
 
 _FRAME_INCHES, _FRAME_DPI = 4.0, 120
+_FRAMES_A_SECOND = 10
 _ANIMATIONS = (".gif", ".mp4")
 
 
@@ -93,7 +95,7 @@ def _write_gif(target: Path, frames: Iterator[Figure], seconds: float) -> None:
 def _write_mp4(target: Path, frames: Iterator[Figure], seconds: float) -> None:
     if not matplotlib_animation.writers.is_available("ffmpeg"):
         raise AffineLensError(f"{target}: writing MP4 needs ffmpeg, which is not installed; write a .gif instead")
-    writer = matplotlib_animation.FFMpegWriter(fps=1 / seconds)
+    writer = matplotlib_animation.FFMpegWriter(fps=_FRAMES_A_SECOND)
     screen = Figure(figsize=(_FRAME_INCHES, _FRAME_INCHES + 0.5), dpi=_FRAME_DPI)
     image = screen.add_axes((0.0, 0.0, 1.0, 1.0))
     image.set_axis_off()
@@ -102,12 +104,11 @@ def _write_mp4(target: Path, frames: Iterator[Figure], seconds: float) -> None:
             image.clear()
             image.set_axis_off()
             image.imshow(np.asarray(_pixels(figure)), aspect="auto")
-            writer.grab_frame()
+            for _ in range(max(1, round(_FRAMES_A_SECOND * seconds))):
+                writer.grab_frame()
 
 
 def _pixels(figure: Figure) -> Image.Image:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=_FRAME_DPI)
+    return Image.open(buffer).convert("RGB")

@@ -80,7 +80,8 @@ def normals(faces: Polygons) -> Floats:
     after = np.take_along_axis(here, faces.following[:, :, None], axis=1)
     normal = (np.cross(here, after) * faces.is_corner[:, :, None]).sum(axis=1)
     length = np.linalg.norm(normal, axis=1, keepdims=True)
-    return np.divide(normal, length, out=np.zeros_like(normal), where=length > 0)
+    units: Floats = np.divide(normal, length, out=np.zeros_like(normal), where=length > 0)
+    return units
 
 
 def _around_in_space(points: Floats, offsets: Indices) -> Floats:

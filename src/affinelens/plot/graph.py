@@ -35,7 +35,9 @@ def graph(regions: RegionSet, ax: Axes | None = None, *, legend: bool = True) ->
     paint = colors_of(np.arange(outputs), CLASSES)
     for k in range(outputs):
         pieces = np.stack([ends, heights[:, k]], axis=2)
-        ax.add_collection(LineCollection(pieces, colors=[paint[k]], linewidths=1.6, label=f"output {k}", zorder=2))
+        ax.add_collection(
+            LineCollection(list(pieces), colors=[paint[k]], linewidths=1.6, label=f"output {k}", zorder=2)
+        )
     lower, upper = float(ends.min()), float(ends.max())
     breaks = np.unique(ends[ends[:, 1] < upper, 1])
     if len(breaks) <= _MOST_MARKED:

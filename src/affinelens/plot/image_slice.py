@@ -36,7 +36,9 @@ def image_slice(
     """
     domain = regions.domain
     if not isinstance(domain, Slice) or domain.dim != 2 or len(domain.basis) != 2:
-        raise AffineLensError("images are shown for a plane, Slice.through(image, image, image); this domain is another")
+        raise AffineLensError(
+            "images are shown for a plane, Slice.through(image, image, image); this domain is another"
+        )
     images = _pictures(domain.origin + np.einsum("pk,k...->p...", _CORNERS, domain.basis), shape)
     ax = new_axes((7.6, 4.6)) if ax is None else require_flat(ax)
     partition(regions, ax, **options)
@@ -45,10 +47,10 @@ def image_slice(
         beside = ax.inset_axes(place)
         beside.imshow((image - low) / ((high - low) or 1.0), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
         beside.set(xticks=[], yticks=[])
-        for axes, at, style in ((ax, corner, {}), (beside, [0.0, 1.0], {"transform": beside.transAxes})):
+        for axes, (x, y), coordinates in ((ax, corner, ax.transData), (beside, [0.0, 1.0], beside.transAxes)):
             axes.plot(
-                *([v] for v in at), marker=mark, markersize=9, markerfacecolor="white", markeredgecolor=INK,
-                clip_on=False, zorder=6, **style,
+                [x], [y], marker=mark, markersize=9, markerfacecolor="white", markeredgecolor=INK, clip_on=False,
+                zorder=6, transform=coordinates,
             )  # fmt: skip
     return ax
 

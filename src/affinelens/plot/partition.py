@@ -101,9 +101,11 @@ def axis_names(regions: RegionSet) -> list[str]:
 
 def draw_boundary(ax: Axes, segments: Floats) -> None:
     """The decision boundary: dark on a light band, so that it shows on every colour."""
-    ax.add_collection(LineCollection(segments, colors="white", linewidths=3.2, capstyle="round", zorder=3))
+    ax.add_collection(LineCollection(list(segments), colors="white", linewidths=3.2, capstyle="round", zorder=3))
     ax.add_collection(
-        LineCollection(segments, colors=INK, linewidths=1.4, capstyle="round", zorder=4, label="decision boundary")
+        LineCollection(
+            list(segments), colors=INK, linewidths=1.4, capstyle="round", zorder=4, label="decision boundary"
+        )
     )
 
 
@@ -143,7 +145,9 @@ def _window(regions: RegionSet, window: Sequence[float] | None) -> tuple[Floats,
         return corners.min(axis=0), corners.max(axis=0)
     numbers = np.asarray(window, dtype=np.float64)
     if numbers.shape != (4,) or not np.isfinite(numbers).all() or numbers[0] >= numbers[1] or numbers[2] >= numbers[3]:
-        raise AffineLensError(f"window must be (left, right, bottom, top) with left < right, bottom < top; got {window}")
+        raise AffineLensError(
+            f"window must be (left, right, bottom, top) with left < right, bottom < top; got {window}"
+        )
     return numbers[[0, 2]], numbers[[1, 3]]
 
 
@@ -156,9 +160,7 @@ def _add(ax: Axes, polygons: Polygons, paint: Floats, edges: str) -> None:
     ax.add_collection(collection)
 
 
-def _draw_classes(
-    ax: Axes, pieces: ClassPieces, lower: Floats, upper: Floats, *, outlined: bool, legend: bool
-) -> None:
+def _draw_classes(ax: Axes, pieces: ClassPieces, lower: Floats, upper: Floats, *, outlined: bool, legend: bool) -> None:
     inside = clipped_to_rectangle(pieces.polygons, lower, upper)
     of_piece = pieces.classes[inside.origin]
     _add(ax, inside, class_fills(of_piece), "white" if outlined else "face")
@@ -170,7 +172,7 @@ def _draw_hyperplanes(ax: Axes, regions: RegionSet, *, legend: bool) -> None:
     sides = inner_sides(regions)
     colors = colors_of(sides.stage, STAGES)
     width = 1.6 * line_width(len(regions)) + 0.15
-    ax.add_collection(LineCollection(sides.ends, colors=colors, linewidths=width, capstyle="round", zorder=2))
+    ax.add_collection(LineCollection(list(sides.ends), colors=colors, linewidths=width, capstyle="round", zorder=2))
     stages = np.unique(sides.stage)
     if legend:
         named = colors_of(stages, STAGES)

@@ -58,7 +58,9 @@ class Polygons:
         return len(self.counts)
 
     def __getitem__(self, which: Indices | Bools) -> Polygons:
-        return Polygons(self.corners[which], self.counts[which], self.region[which], self.side[which], self.origin[which])
+        return Polygons(
+            self.corners[which], self.counts[which], self.region[which], self.side[which], self.origin[which]
+        )
 
     @property
     def is_corner(self) -> Bools:
@@ -114,7 +116,7 @@ class Polygons:
             np.take_along_axis(side, order, axis=1),
             self.origin,
         )
-        alive = counts > 0 if keep_touching else (used & (values > 0)).any(axis=1)
+        alive = counts > 0 if keep_touching else np.asarray((used & (values > 0)).any(axis=1))
         return result[alive]
 
     def cut_sides(self) -> tuple[Floats, Indices, Indices]:

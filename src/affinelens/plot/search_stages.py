@@ -39,7 +39,7 @@ def search_stages(regions: RegionSet, *, at: ArrayLike | None = None) -> Figure:
     here = None if at is None else plane_points(regions, np.asarray(at, dtype=np.float64)[None])
     home = None if at is None else int(regions.locate(np.asarray(at, dtype=np.float64)))
     if home == -1:
-        raise AffineLensError(f"the point {at} lies in none of the regions; give one inside the domain")
+        raise AffineLensError(f"the point {at!r:.60} lies in none of the regions; give one inside the domain")
     figure, axes = panels(depth)
     corners = regions.corners.points
     for stage, ax in enumerate(axes):
@@ -58,7 +58,8 @@ def cells_after(regions: RegionSet, stages: int) -> Indices:
     first = regions.switching_patterns[:, regions.switching < regions.network.choice_offsets[stages]]
     if not first.shape[1]:
         return np.zeros(len(regions), dtype=np.int64)
-    return np.unique(first, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    cells: Indices = np.unique(first, axis=0, return_inverse=True)[1].reshape(-1)
+    return cells
 
 
 def _many_colors(cell: Indices, sides: InnerSides) -> Floats:
@@ -80,4 +81,6 @@ def _draw(ax: Axes, polygons: Polygons, sides: InnerSides, cell: Indices, paint:
     is_new = sides.stage[shown] == stage
     paints = np.where(is_new[:, None], colors_of(np.array([stage]), STAGES), to_rgba_array(INK))
     width = line_width(int(cell.max()) + 1) * np.where(is_new, 1.6, 0.9)
-    ax.add_collection(LineCollection(sides.ends[shown], colors=paints, linewidths=width, capstyle="round", zorder=2))
+    ax.add_collection(
+        LineCollection(list(sides.ends[shown]), colors=paints, linewidths=width, capstyle="round", zorder=2)
+    )

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from affinelens.regions import RegionSet
 
 Floats = NDArray[np.float64]
-# Where the light comes from.
+# Proportions are true where no side is longer than this many times another.
+_LONGEST_SIDE = 4.0
+# How high the viewer stands, in degrees, and where the light comes from.
+_ELEVATION = 24.0
 _LIGHT = np.array([0.35, -0.25, 0.9])
 # The corner that is cut away is the one nearest to the viewer: high in the first coordinate, low in the second, high in
 # the third.
@@ -74,7 +77,8 @@ def solid(
     ax.add_collection3d(collection)
     ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), zlim=(lower[2], upper[2]))
     sides = upper - lower
-    arrange_space(ax, sides / sides.max() if sides.max() <= 4 * sides.min() else (1.0, 1.0, 1.0), axis_names(regions))
+    aspect = (sides / sides.max()).tolist() if sides.max() <= _LONGEST_SIDE * sides.min() else [1.0, 1.0, 1.0]
+    arrange_space(ax, aspect, axis_names(regions), elevation=_ELEVATION)
     if legend:
         fills.explain(ax)
     return ax

@@ -27,7 +27,7 @@ def volume_histogram(regions: RegionSet, ax: Axes | None = None, *, bins: int = 
     low, high = float(shown.min()), float(shown.max())
     if low == high:
         low, high = 0.5 * low, 2.0 * high
-    ax.hist(shown, bins=np.geomspace(low, high, bins + 1), color=FILLS[0], edgecolor=INK, linewidth=0.4)
+    ax.hist(shown, bins=np.geomspace(low, high, bins + 1).tolist(), color=FILLS[0], edgecolor=INK, linewidth=0.4)
     ax.set_xscale("log")
     ax.axvline(float(np.median(shown)), color=STAGES[1], linewidth=1.2, label=f"median {np.median(shown):.2g}")
     ax.set_xlabel("volume of a region")

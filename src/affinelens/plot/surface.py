@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 # The picture's height, its base being 1 wide.
 _HEIGHT = 0.7
+# How high the viewer stands, in degrees: steep surfaces are seen from above.
+_ELEVATION = 42.0
 _LIGHT = np.array([0.3, -0.4, 0.87])
 
 
@@ -53,7 +55,8 @@ def surface(
     else:
         _draw_output(ax, regions, output, color, legend=legend)
     names = axis_names(regions)
-    arrange_space(ax, (1.0, 1.0, _HEIGHT), (*names, "output" if output is None else f"output {output}"))
+    height = "output" if output is None else f"output {output}"
+    arrange_space(ax, (1.0, 1.0, _HEIGHT), (*names, height), elevation=_ELEVATION)
     return ax
 
 
