@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+# Functions are evaluated at so many corners at once.
+_NUMBERS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +38,11 @@ def class_pieces(regions: RegionSet) -> ClassPieces:
     The class is the largest output, the first of those that are equal; of a single output, whether it is positive.
     """
     polygons, functions = region_polygons(regions), class_functions(regions)
-    values = _values(functions, polygons)
-    leader = values[:, 0].argmax(axis=1)
-    of_leader = np.take_along_axis(values, leader[:, None, None], axis=2)
-    is_one_class: Bools = np.all((values <= of_leader).all(axis=2) | ~polygons.is_corner, axis=1)
+    leader, rivals = _leaders(functions, polygons)
+    is_one_class = ~rivals.any(axis=1)
     crossed = polygons[~is_one_class]
-    hopeful = np.any((values >= of_leader) & polygons.is_corner[:, :, None], axis=1)[~is_one_class]
+    hopeful = rivals[~is_one_class]
+    hopeful[np.arange(len(hopeful)), leader[~is_one_class]] = True
     candidates = np.flatnonzero(hopeful.any(axis=0)).tolist()
     parts, part_classes = [polygons[is_one_class]], [leader[is_one_class]]
     segments, owners = [np.empty((0, 2, 2))], [np.empty(0, dtype=np.int64)]
@@ -60,10 +61,20 @@ def class_pieces(regions: RegionSet) -> ClassPieces:
     )
 
 
-def _values(functions: AffineMaps, polygons: Polygons) -> Floats:
-    """Every function at every corner: polygons x corners x functions."""
-    slopes, constants = functions.slopes[polygons.region], functions.constants[polygons.region]
-    return np.asarray(polygons.corners @ slopes.transpose(0, 2, 1) + constants[:, None, :])
+def _leaders(functions: AffineMaps, polygons: Polygons) -> tuple[Indices, Bools]:
+    """The largest function at each polygon's first corner, and which others are larger at another corner."""
+    count = functions.constants.shape[1]
+    leader, rivals = np.empty(len(polygons), dtype=np.int64), np.empty((len(polygons), count), dtype=bool)
+    at_once = max(1, _NUMBERS_AT_ONCE // max(1, polygons.corners.shape[1] * count))
+    for start in range(0, len(polygons), at_once):
+        block = polygons[np.arange(start, min(start + at_once, len(polygons)))]
+        slopes, constants = functions.slopes[block.region], functions.constants[block.region]
+        values = block.corners @ slopes.transpose(0, 2, 1) + constants[:, None, :]
+        first = values[:, 0].argmax(axis=1)
+        larger = values > np.take_along_axis(values, first[:, None, None], axis=2)
+        leader[start : start + at_once] = first
+        rivals[start : start + at_once] = np.any(larger & block.is_corner[:, :, None], axis=1)
+    return leader, rivals
 
 
 def _where_larger(functions: AffineMaps, pieces: Polygons, k: int, j: int) -> Polygons:

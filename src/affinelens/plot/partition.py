@@ -171,7 +171,7 @@ def _draw_classes(ax: Axes, pieces: ClassPieces, lower: Floats, upper: Floats, *
 def _draw_hyperplanes(ax: Axes, regions: RegionSet, *, legend: bool) -> None:
     sides = inner_sides(regions)
     colors = colors_of(sides.stage, STAGES)
-    width = 1.6 * line_width(len(regions)) + 0.15
+    width = 1.4 * line_width(len(regions))
     ax.add_collection(LineCollection(list(sides.ends), colors=colors, linewidths=width, capstyle="round", zorder=2))
     stages = np.unique(sides.stage)
     if legend:
