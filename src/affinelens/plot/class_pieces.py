@@ -39,7 +39,7 @@ def class_pieces(regions: RegionSet) -> ClassPieces:
     """
     polygons, functions = region_polygons(regions), class_functions(regions)
     leader, rivals = _leaders(functions, polygons)
-    is_one_class = ~rivals.any(axis=1)
+    is_one_class = ~np.any(rivals, axis=1)
     crossed = polygons[~is_one_class]
     hopeful = rivals[~is_one_class]
     hopeful[np.arange(len(hopeful)), leader[~is_one_class]] = True

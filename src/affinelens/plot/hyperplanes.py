@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+# Distances are taken between so many pairs of sides at once.
+_NUMBERS_AT_ONCE = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,21 +47,23 @@ def inner_sides(regions: RegionSet) -> InnerSides:
 
 def _shared_sides(polygons: Polygons, first: Indices, second: Indices) -> Floats:
     """The side of each first polygon that is nearest to one of the second polygon's."""
-    starts = polygons.corners
+    starts, is_corner = polygons.corners, polygons.is_corner
     stops = np.take_along_axis(starts, polygons.following[:, :, None], axis=1)
     result = np.empty((len(first), 2, 2))
-    most = starts.shape[1]
-    at_once = max(1, (1 << 21) // max(most * most, 1))
-    for begin in range(0, len(first), at_once):
-        block = slice(begin, begin + at_once)
-        a, b = first[block], second[block]
-        forth = _far(starts[a], starts[b]) + _far(stops[a], stops[b])
-        back = _far(starts[a], stops[b]) + _far(stops[a], starts[b])
-        apart = np.minimum(forth, back)
-        apart[~(polygons.is_corner[a][:, :, None] & polygons.is_corner[b][:, None, :])] = np.inf
-        side = apart.min(axis=2).argmin(axis=1)
-        rows = np.arange(len(a))
-        result[block, 0], result[block, 1] = starts[a][rows, side], stops[a][rows, side]
+    sizes = np.maximum(polygons.counts[first], polygons.counts[second])
+    for size in np.unique(sizes).tolist():  # few polygons have many sides
+        alike = np.flatnonzero(sizes == size)
+        at_once = max(1, _NUMBERS_AT_ONCE // (size * size))
+        for begin in range(0, len(alike), at_once):
+            pairs = alike[begin : begin + at_once]
+            a, b = first[pairs], second[pairs]
+            start, stop = starts[a, :size], stops[a, :size]
+            beyond, behind = starts[b, :size], stops[b, :size]
+            apart = np.minimum(_far(start, beyond) + _far(stop, behind), _far(start, behind) + _far(stop, beyond))
+            apart[~(is_corner[a, :size, None] & is_corner[b, None, :size])] = np.inf
+            side = apart.min(axis=2).argmin(axis=1)
+            rows = np.arange(len(pairs))
+            result[pairs, 0], result[pairs, 1] = start[rows, side], stop[rows, side]
     return result
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from affinelens.errors import AffineLensError
 from affinelens.plot.canvas import frame_axes, new_axes, require_flat
-from affinelens.plot.class_pieces import ClassPieces, class_pieces
+from affinelens.plot.class_pieces import class_pieces
 from affinelens.plot.columns import CLASS, NEIGHBORS
 from affinelens.plot.fills import Fills, class_fills, explain, explain_classes
 from affinelens.plot.hyperplanes import inner_sides
@@ -66,7 +66,8 @@ def partition(
     pieces = class_pieces(regions) if boundary or by_class else None
     if by_class:
         assert pieces is not None
-        _draw_classes(ax, pieces, lower, upper, outlined=not hyperplanes, legend=legend)
+        shown = pieces.polygons if window is None else clipped_to_rectangle(pieces.polygons, lower, upper)
+        _draw_classes(ax, shown, pieces.classes[shown.origin], outlined=not hyperplanes, legend=legend)
     else:
         fills = Fills(regions, color)
         polygons = region_polygons(regions)
@@ -160,10 +161,8 @@ def _add(ax: Axes, polygons: Polygons, paint: Floats, edges: str) -> None:
     ax.add_collection(collection)
 
 
-def _draw_classes(ax: Axes, pieces: ClassPieces, lower: Floats, upper: Floats, *, outlined: bool, legend: bool) -> None:
-    inside = clipped_to_rectangle(pieces.polygons, lower, upper)
-    of_piece = pieces.classes[inside.origin]
-    _add(ax, inside, class_fills(of_piece), "white" if outlined else "face")
+def _draw_classes(ax: Axes, polygons: Polygons, of_piece: Indices, *, outlined: bool, legend: bool) -> None:
+    _add(ax, polygons, class_fills(of_piece), "white" if outlined else "face")
     if legend:
         explain_classes(ax, np.unique(of_piece))
 
