@@ -23,7 +23,7 @@ bench-peers: .venv/dev.stamp  ## measure other tools, each in an environment of 
 	touch $@
 
 .venv/core.stamp: .venv/python.stamp pyproject.toml
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[plot]'
 	touch $@
 
 .venv/dev.stamp: .venv/python.stamp pyproject.toml constraints.txt

@@ -21,6 +21,7 @@ import affinelens as al
 from benchmarks.image_ball import image_ball
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
+from benchmarks.pictures import table as pictures
 from benchmarks.verification import table as verdicts
 
 CASES = [
@@ -64,6 +65,7 @@ def main() -> None:
         image_ball(*arguments.mnist_fc)
     if not arguments.quick:
         into_directory()
+        pictures()
     if arguments.properties:
         print()
         verdicts(arguments.properties)

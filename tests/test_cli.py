@@ -20,7 +20,7 @@ import affinelens as al
 from command_line import COLUMNS, COMMAND, PATIENCE, environment, run, write_domain, write_network
 
 SOME_REGIONS = r"[1-9][0-9,]* regions, "
-COMMANDS = ["inspect", "count", "enumerate", "verify", "demo"]
+COMMANDS = ["inspect", "count", "enumerate", "verify", "plot", "demo"]
 
 
 @pytest.fixture
@@ -97,8 +97,8 @@ def test_inspect_needs_no_domain(tent: Path) -> None:
     assert found["dimension"] is None
 
 
-def test_demo_explains_itself_within_a_terminal() -> None:
-    done = run("demo")
+def test_demo_explains_itself_within_a_terminal(tmp_path: Path) -> None:
+    done = run("demo", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr == ""
     assert "complete" in done.stdout
@@ -302,22 +302,24 @@ def test_interrupt_of_a_count_reports_what_was_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["demo"], ["demo", "--json"], ["--help"]])
-def test_a_closed_pipe_is_not_an_error_message(arguments: list[str]) -> None:
+def test_a_closed_pipe_is_not_an_error_message(tmp_path: Path, arguments: list[str]) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run(
-        [*COMMAND, *arguments], stdout=write_end, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False
-    )
+        [*COMMAND, *arguments], stdout=write_end, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False,
+        cwd=tmp_path,
+    )  # fmt: skip
     os.close(write_end)
     assert done.stderr == ""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_behind_stdout_is_one_sentence() -> None:
+def test_a_full_disk_behind_stdout_is_one_sentence(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [*COMMAND, "demo"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False
-        )
+            [*COMMAND, "demo"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False,
+            cwd=tmp_path,
+        )  # fmt: skip
     assert done.returncode != 0
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""The command line: ``affinelens inspect | count | enumerate | verify | audit | demo``.
+"""The command line: ``affinelens inspect | count | enumerate | measure | plot | verify | audit | demo``.
 
 Each command reads its arguments, calls the same functions a Python user would, and prints either a short text or,
 with ``--json``, one object. Errors are one sentence on stderr with exit code 2; Ctrl-C keeps what was found and exits
@@ -22,6 +22,7 @@ import click
 from affinelens.cli_domain import WAYS, domain_options, read_domain, taken_from
 from affinelens.cli_inspect import Inspection
 from affinelens.cli_model import model_options, read_network
+from affinelens.cli_plot import draw_demo, draw_run, plot_options
 from affinelens.domain import Box
 from affinelens.engine import (
     ENGINES,
@@ -265,6 +266,15 @@ def audit_command(run: str, samples: int, seed: int, as_json: bool) -> int:
     return 0 if report.passed else FAILED
 
 
+@commands.command("plot")
+@click.argument("run", metavar="RUN")
+@plot_options
+def plot_command(run: str, **options: Any) -> int:
+    """Draw the regions in RUN: a line's graph, a plane's or a space's partition, or another --kind of picture."""
+    click.echo(f"saved in {draw_run(run, **options)}")
+    return 0
+
+
 @commands.command()
 @_JSON
 def demo(as_json: bool) -> int:
@@ -288,6 +298,10 @@ def demo(as_json: bool) -> int:
     click.echo("and there the network's two outputs are")
     for row, offset in zip(jacobian, constant, strict=True):
         click.echo(f"  {row[0]:+.4f} x0 {row[1]:+.4f} x1 {offset:+.4f}")
+    try:
+        click.echo(f"\nA picture of all regions is in {draw_demo(regions)}")
+    except AffineLensError as error:
+        click.echo(f"\nNo picture: {error}")
     click.echo(
         "\nNext: affinelens enumerate MODEL --box -1 1 -o RUN\n"
         "or in Python: import affinelens as al; help(al.enumerate)"

@@ -459,6 +459,19 @@ class RegionSet:
         frame.index.name = "region"
         return frame
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the set with matplotlib and return the axes: on ``ax``, or on a figure of their own, ``ax.figure``.
+
+        In the plane (:func:`affinelens.plot.partition`) options are ``color`` (``"neighbors"``, ``"class"``,
+        ``"volume"``, ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"`` or a number a region), ``boundary``,
+        ``hyperplanes``, ``points`` and ``labels``, ``window`` and ``legend``. In space
+        (:func:`affinelens.plot.solid`) they are ``color``, ``cut``, ``explode`` and ``legend``; on a line the
+        function's graph is drawn (:func:`affinelens.plot.graph`).
+        """
+        from affinelens.plot import display
+
+        return display(self, ax, **options)
+
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the set as a run directory (Parquet and a JSON manifest) that :func:`affinelens.load` reads."""
         from affinelens.regions.run_directory import save

@@ -1,0 +1,30 @@
+"""Pictures of regions, with matplotlib: axes in and axes out, nothing global, nothing shown unasked."""
+
+from affinelens.plot.canvas import save_picture
+from affinelens.plot.display import KINDS, display, picture
+from affinelens.plot.evolution import Snapshot, animation, evolution
+from affinelens.plot.graph import graph
+from affinelens.plot.image_slice import image_slice
+from affinelens.plot.partition import partition
+from affinelens.plot.search_stages import search_stages
+from affinelens.plot.solid import solid
+from affinelens.plot.statistics import layer_bars, volume_histogram
+from affinelens.plot.surface import surface
+
+__all__ = [
+    "KINDS",
+    "Snapshot",
+    "animation",
+    "display",
+    "evolution",
+    "graph",
+    "image_slice",
+    "layer_bars",
+    "partition",
+    "picture",
+    "save_picture",
+    "search_stages",
+    "solid",
+    "surface",
+    "volume_histogram",
+]

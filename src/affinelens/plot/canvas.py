@@ -1,0 +1,101 @@
+"""Where pictures are drawn: figures made without pyplot, so that nothing is global, and files that repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.errors import AffineLensError, MissingExtraError
+
+try:
+    import matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+except ImportError as missing:
+    raise MissingExtraError.for_extra("matplotlib", "plot", "drawing a picture") from missing
+
+Floats = NDArray[np.float64]
+FORMATS = ("png", "svg", "pdf")
+# A square axis is drawn where no side is longer than this many times the other.
+_LONGEST_SIDE = 4.0
+# The width of a panel, in inches.
+_PANEL = 2.2
+# From which side pictures in space are seen.
+_AZIMUTH = -55.0
+
+
+def new_axes(size: tuple[float, float] = (5.0, 5.0), *, solid: bool = False) -> Any:
+    """Axes on a figure of their own; ``ax.figure`` is the figure."""
+    figure = Figure(figsize=size, layout="constrained")
+    return figure.add_subplot(projection="3d") if solid else figure.add_subplot()
+
+
+def panels(count: int, columns: int = 6) -> tuple[Figure, list[Axes]]:
+    """A figure with so many square panels, side by side and then in rows."""
+    across = min(count, columns)
+    down = -(-count // across)
+    figure = Figure(figsize=(_PANEL * across, (_PANEL + 0.45) * down), layout="constrained")
+    return figure, [figure.add_subplot(down, across, i + 1) for i in range(count)]
+
+
+def require_flat(ax: Any) -> Axes:
+    """Axes that a plane picture can be drawn on."""
+    if not isinstance(ax, Axes) or hasattr(ax, "get_zlim"):
+        raise AffineLensError(f"ax must be two-dimensional matplotlib axes, but got {type(ax).__name__}; leave it out")
+    return ax
+
+
+def require_solid(ax: Any) -> Any:
+    """Axes that a picture in space can be drawn on."""
+    if not hasattr(ax, "get_zlim"):
+        raise AffineLensError(
+            f"ax must be three-dimensional matplotlib axes, but got {type(ax).__name__}; make it with "
+            f"figure.add_subplot(projection='3d'), or leave it out"
+        )
+    return ax
+
+
+def frame_axes(ax: Axes, lower: Floats, upper: Floats, names: Sequence[str]) -> None:
+    """Show exactly the rectangle from lower to upper."""
+    ax.set_xlim(float(lower[0]), float(upper[0]))
+    ax.set_ylim(float(lower[1]), float(upper[1]))
+    sides = upper - lower
+    ax.set_aspect("equal" if sides.max() <= _LONGEST_SIDE * sides.min() else "auto")
+    ax.set_xlabel(names[0])
+    ax.set_ylabel(names[1])
+    ax.tick_params(length=3)
+    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    ax.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+
+
+def arrange_space(ax: Any, sides: Sequence[float], names: Sequence[str], *, elevation: float) -> None:
+    """Proportions, names and the point of view of a picture in space."""
+    ax.set_box_aspect(sides, zoom=0.88)
+    ax.view_init(elev=elevation, azim=_AZIMUTH)
+    ax.set(xlabel=names[0], ylabel=names[1], zlabel=names[2])
+    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+        axis.set_pane_color((1, 1, 1, 0))
+        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    ax.tick_params(labelsize="small", pad=0)
+    ax.grid(False)
+
+
+def save_picture(picture: Any, path: str | Path, *, dpi: int = 200) -> Path:
+    """Write a figure, or the one that axes are on, as PNG, SVG or PDF; the same picture gives the same bytes."""
+    figure = picture if isinstance(picture, Figure) else picture.figure
+    target = Path(path)
+    kind = target.suffix[1:].lower()
+    if kind not in FORMATS:
+        raise AffineLensError(f"{target}: pictures are written as .png, .svg or .pdf; give a name that ends so")
+    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    try:
+        with matplotlib.rc_context({"svg.hashsalt": "affinelens"}):
+            figure.savefig(target, dpi=dpi, metadata=undated, bbox_inches="tight", pad_inches=0.06)
+    except OSError as error:
+        raise AffineLensError(f"{target}: cannot be written ({error.strerror}); give another file") from error
+    return target

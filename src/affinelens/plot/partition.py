@@ -1,0 +1,181 @@
+"""The regions of a two-dimensional domain: the paper's Figures 1b and 1c."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike, NDArray
+
+from affinelens.errors import AffineLensError
+from affinelens.plot.canvas import frame_axes, new_axes, require_flat
+from affinelens.plot.class_pieces import class_pieces
+from affinelens.plot.columns import CLASS, NEIGHBORS
+from affinelens.plot.fills import Fills, class_fills, explain, explain_classes
+from affinelens.plot.hyperplanes import inner_sides
+from affinelens.plot.palette import CLASSES, INK, STAGES, colors_of
+from affinelens.plot.polygons import Polygons, clipped_to_rectangle, region_polygons
+
+if TYPE_CHECKING:
+    from affinelens.regions import RegionSet
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def partition(
+    regions: RegionSet,
+    ax: Axes | None = None,
+    *,
+    color: str | ArrayLike = NEIGHBORS,
+    boundary: bool | None = None,
+    hyperplanes: bool = False,
+    points: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    window: Sequence[float] | None = None,
+    legend: bool = True,
+) -> Axes:
+    """Draw the regions of a two-dimensional domain.
+
+    Parameters
+    ----------
+    ax
+        Axes to draw on; without them a figure is made, ``ax.figure``.
+    color
+        ``"neighbors"`` (neighbours differ), ``"class"`` (regions are cut where the class changes), ``"volume"``,
+        ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, or a number a region.
+    boundary
+        Draw the decision boundary; by default only with ``color="class"``.
+    hyperplanes
+        Draw the units' bent hyperplanes, coloured by stage.
+    points, labels
+        Data to show on top, as inputs or in the domain's own coordinates, and a class each.
+    window
+        ``(left, right, bottom, top)``: show only this part.
+    legend
+        Explain the colours beside the picture.
+    """
+    require_dimension(regions, 2)
+    ax = new_axes() if ax is None else require_flat(ax)
+    lower, upper = _window(regions, window)
+    by_class = isinstance(color, str) and color == CLASS
+    pieces = class_pieces(regions) if boundary or by_class else None
+    if by_class:
+        assert pieces is not None
+        shown = pieces.polygons if window is None else clipped_to_rectangle(pieces.polygons, lower, upper)
+        _draw_classes(ax, shown, pieces.classes[shown.origin], outlined=not hyperplanes, legend=legend)
+    else:
+        fills = Fills(regions, color)
+        polygons = region_polygons(regions)
+        drawn = polygons if window is None else clipped_to_rectangle(polygons, lower, upper)
+        _add(ax, drawn, fills.of(drawn.region), INK if not hyperplanes else "face")
+        if legend:
+            fills.explain(ax)
+    if hyperplanes:
+        _draw_hyperplanes(ax, regions, legend=legend)
+    if pieces is not None and boundary is not False:
+        draw_boundary(ax, pieces.boundary)
+    if points is not None:
+        draw_points(ax, plane_points(regions, points), labels)
+    frame_axes(ax, lower, upper, axis_names(regions))
+    return ax
+
+
+def require_dimension(regions: RegionSet, dim: int) -> None:
+    """Pictures are for one dimension each."""
+    if regions.domain.dim != dim:
+        raise AffineLensError(
+            f"this picture is of a domain of dimension {dim}, but the set's has {regions.domain.dim}; enumerate on a "
+            f"Slice of dimension {dim}"
+        )
+
+
+def axis_names(regions: RegionSet) -> list[str]:
+    """Coordinates are inputs or, where some are fixed or on a slice, the domain's own."""
+    letter = "x" if regions.domain.frame.is_plain else "t"
+    return [f"{letter}{i}" for i in range(regions.domain.dim)]
+
+
+def draw_boundary(ax: Axes, segments: Floats) -> None:
+    """The decision boundary: dark on a light band, so that it shows on every colour."""
+    ax.add_collection(LineCollection(list(segments), colors="white", linewidths=3.2, capstyle="round", zorder=3))
+    ax.add_collection(
+        LineCollection(
+            list(segments), colors=INK, linewidths=1.4, capstyle="round", zorder=4, label="decision boundary"
+        )
+    )
+
+
+def draw_points(ax: Axes, points: Floats, labels: ArrayLike | None) -> None:
+    """Data points, coloured by class."""
+    which = np.zeros(len(points), dtype=np.int64) if labels is None else np.asarray(labels).astype(np.int64)
+    if which.shape != (len(points),) or (which < 0).any():
+        raise AffineLensError(
+            f"labels must be a class number for each of the {len(points)} points, but have shape {which.shape}"
+        )
+    fill = [INK] if labels is None else 0.8 * colors_of(which, CLASSES)[:, :3]
+    ax.scatter(points[:, 0], points[:, 1], s=12, c=fill, edgecolors="white", linewidths=0.5, zorder=5)
+
+
+def plane_points(regions: RegionSet, points: ArrayLike) -> Floats:
+    """Points in the domain's own coordinates; they may be given so, or as inputs."""
+    given = np.asarray(points, dtype=np.float64)
+    domain = regions.domain
+    flat = given.reshape(len(given), -1) if given.ndim > 1 else given
+    if flat.ndim == 2 and flat.shape[1] == domain.dim and (domain.has_own_coordinates or domain.frame.is_plain):
+        return flat
+    if flat.ndim == 2 and flat.shape[1] == domain.inputs:
+        return np.asarray(domain.frame.inverse.coordinates(flat)[0])
+    raise AffineLensError(f"points must be rows of {domain.dim} coordinates, but have shape {given.shape}")
+
+
+def line_width(count: int) -> float:
+    """Thinner outlines the more regions there are."""
+    return float(np.clip(12 / np.sqrt(max(count, 1)), 0.05, 0.7))
+
+
+def _window(regions: RegionSet, window: Sequence[float] | None) -> tuple[Floats, Floats]:
+    if window is None:
+        corners = regions.corners.points
+        if not len(corners):
+            raise AffineLensError("there is no region to draw; enumerate with a larger limit")
+        return corners.min(axis=0), corners.max(axis=0)
+    numbers = np.asarray(window, dtype=np.float64)
+    if numbers.shape != (4,) or not np.isfinite(numbers).all() or numbers[0] >= numbers[1] or numbers[2] >= numbers[3]:
+        raise AffineLensError(
+            f"window must be (left, right, bottom, top) with left < right, bottom < top; got {window}"
+        )
+    return numbers[[0, 2]], numbers[[1, 3]]
+
+
+def _add(ax: Axes, polygons: Polygons, paint: Floats, edges: str) -> None:
+    """One collection for all polygons; without outlines of their own they are drawn a little over their seams."""
+    width = 0.3 if edges == "face" else line_width(len(polygons))
+    collection = PolyCollection(
+        polygons.rings(), facecolors=paint, edgecolors=edges, linewidths=width, joinstyle="round", zorder=1
+    )
+    ax.add_collection(collection)
+
+
+def _draw_classes(ax: Axes, polygons: Polygons, of_piece: Indices, *, outlined: bool, legend: bool) -> None:
+    _add(ax, polygons, class_fills(of_piece), "white" if outlined else "face")
+    if legend:
+        explain_classes(ax, np.unique(of_piece))
+
+
+def _draw_hyperplanes(ax: Axes, regions: RegionSet, *, legend: bool) -> None:
+    sides = inner_sides(regions)
+    colors = colors_of(sides.stage, STAGES)
+    width = 1.4 * line_width(len(regions))
+    ax.add_collection(LineCollection(list(sides.ends), colors=colors, linewidths=width, capstyle="round", zorder=2))
+    stages = np.unique(sides.stage)
+    if legend:
+        named = colors_of(stages, STAGES)
+        explain(
+            ax,
+            [Line2D([], [], color=named[i], label=f"stage {stage + 1}") for i, stage in enumerate(stages.tolist())],
+        )

@@ -1,0 +1,118 @@
+"""The regions of a three-dimensional domain: with a corner cut away, or moved apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from numpy.typing import ArrayLike, NDArray
+
+from affinelens.errors import AffineLensError
+from affinelens.plot.canvas import arrange_space, new_axes, require_solid
+from affinelens.plot.faces import border_faces, normals, region_faces, section
+from affinelens.plot.fills import Fills
+from affinelens.plot.palette import INK
+from affinelens.plot.partition import axis_names, line_width, require_dimension
+from affinelens.plot.polygons import Polygons
+
+if TYPE_CHECKING:
+    from affinelens.regions import RegionSet
+
+Floats = NDArray[np.float64]
+# Proportions are true where no side is longer than this many times another.
+_LONGEST_SIDE = 4.0
+# How high the viewer stands, in degrees, and where the light comes from.
+_ELEVATION = 24.0
+_LIGHT = np.array([0.35, -0.25, 0.9])
+# The corner that is cut away is the one nearest to the viewer: high in the first coordinate, low in the second, high in
+# the third.
+_CUT_SIDES = (1.0, -1.0, 1.0)
+
+
+def solid(
+    regions: RegionSet,
+    ax: Any = None,
+    *,
+    color: str | ArrayLike = "neighbors",
+    cut: bool | Sequence[float] = True,
+    explode: float = 0.0,
+    legend: bool = True,
+) -> Any:
+    """Draw the regions of a three-dimensional domain.
+
+    Parameters
+    ----------
+    ax
+        Three-dimensional axes to draw on; without them a figure is made, ``ax.figure``.
+    color
+        As for a partition of the plane; ``"class"`` is the class at each region's interior point.
+    cut
+        Cut a corner away, down to the middle of the domain or to the point given, to show the inside.
+    explode
+        Move every region away from the centre by this share of its distance; then nothing is cut.
+    legend
+        Explain the colours beside the picture.
+    """
+    require_dimension(regions, 3)
+    ax = new_axes(solid=True) if ax is None else require_solid(ax)
+    fills = Fills(regions, color)
+    faces = region_faces(regions)
+    lower, upper = regions.corners.points.min(axis=0), regions.corners.points.max(axis=0)
+    if explode < 0 or not np.isfinite(explode):
+        raise AffineLensError(f"explode must be 0 or more, but is {explode}")
+    if explode > 0:
+        away = regions.local.points - 0.5 * (lower + upper)
+        shown = faces.with_corners(faces.corners + explode * away[faces.region][:, None])
+        lower, upper = shown.corners.min(axis=(0, 1)), shown.corners.max(axis=(0, 1))
+    else:
+        shown = _outside(regions, faces, _corner(cut, lower, upper))
+    light = 0.72 + 0.28 * np.abs(normals(shown) @ (_LIGHT / np.linalg.norm(_LIGHT)))
+    paint = fills.of(shown.region)
+    paint[:, :3] *= light[:, None]
+    collection = Poly3DCollection(
+        shown.rings(), facecolors=paint, edgecolors=INK, linewidths=line_width(len(shown)), zsort="average"
+    )
+    ax.add_collection3d(collection)
+    ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), zlim=(lower[2], upper[2]))
+    sides = upper - lower
+    aspect = (sides / sides.max()).tolist() if sides.max() <= _LONGEST_SIDE * sides.min() else [1.0, 1.0, 1.0]
+    arrange_space(ax, aspect, axis_names(regions), elevation=_ELEVATION)
+    if legend:
+        fills.explain(ax)
+    return ax
+
+
+def _corner(cut: bool | Sequence[float], lower: Floats, upper: Floats) -> Floats | None:
+    """Where the corner that is cut away begins, if one is."""
+    if isinstance(cut, bool):
+        return 0.5 * (lower + upper) if cut else None
+    corner = np.asarray(cut, dtype=np.float64)
+    if corner.shape != (3,) or not np.isfinite(corner).all():
+        raise AffineLensError(f"cut must be True, False or a point of three numbers, but got {cut!r:.60}")
+    return corner
+
+
+def _outside(regions: RegionSet, faces: Polygons, corner: Floats | None) -> Polygons:
+    """What is seen from outside: faces on the domain's border and, inside the corner that is cut away, its walls."""
+    border = faces[border_faces(regions, faces)]
+    if corner is None:
+        return border
+    parts = []
+    for axis, side in enumerate(_CUT_SIDES):  # the border without the corner, as three convex parts
+        part = border
+        for before in range(axis):
+            part = _kept(part, before, _CUT_SIDES[before], corner)
+        parts.append(_kept(part, axis, -side, corner))
+    for axis in range(3):
+        wall = section(faces, axis, float(corner[axis]))
+        for other in range(3):
+            if other != axis:
+                wall = _kept(wall, other, _CUT_SIDES[other], corner)
+        parts.append(wall)
+    return Polygons.joined(parts)
+
+
+def _kept(polygons: Polygons, axis: int, side: float, corner: Floats) -> Polygons:
+    return polygons.clipped(side * (polygons.corners[:, :, axis] - corner[axis]))

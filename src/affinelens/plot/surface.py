@@ -1,0 +1,122 @@
+"""The function over the plane: class-conditional affine pieces and where they meet (the paper's Figures 1d and 7b)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
+from numpy.typing import ArrayLike, NDArray
+
+from affinelens.errors import AffineLensError
+from affinelens.measure.affine_maps import AffineMaps, affine_maps
+from affinelens.plot.canvas import arrange_space, new_axes, require_solid
+from affinelens.plot.class_pieces import class_pieces
+from affinelens.plot.faces import normals
+from affinelens.plot.fills import Fills, class_fills, explain_classes
+from affinelens.plot.palette import INK
+from affinelens.plot.partition import axis_names, line_width, require_dimension
+from affinelens.plot.polygons import Polygons, region_polygons
+
+if TYPE_CHECKING:
+    from affinelens.regions import RegionSet
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+# The picture's height, its base being 1 wide.
+_HEIGHT = 0.7
+# How high the viewer stands, in degrees: steep surfaces are seen from above.
+_ELEVATION = 42.0
+_LIGHT = np.array([0.3, -0.4, 0.87])
+
+
+def surface(
+    regions: RegionSet,
+    ax: Any = None,
+    *,
+    output: int | None = None,
+    color: str | ArrayLike = "neighbors",
+    legend: bool = True,
+) -> Any:
+    """Draw outputs as heights over a two-dimensional domain.
+
+    Without ``output`` every region is cut by class and drawn at the height of its largest output, in the colour of that
+    class; of two outputs the smaller one is drawn beneath, paler. They meet in the decision boundary. Of a network with
+    one output that is drawn, in two colours by sign. With ``output`` that one alone is drawn, its regions coloured as
+    in a partition.
+    """
+    require_dimension(regions, 2)
+    ax = new_axes((6.0, 5.0), solid=True) if ax is None else require_solid(ax)
+    ax.computed_zorder = False
+    if output is None:
+        numbers = _draw_by_class(ax, regions)
+        if legend:
+            explain_classes(ax, numbers)
+    else:
+        _draw_output(ax, regions, output, color, legend=legend)
+    names = axis_names(regions)
+    height = "output" if output is None else f"output {output}"
+    arrange_space(ax, (1.0, 1.0, _HEIGHT), (*names, height), elevation=_ELEVATION)
+    return ax
+
+
+def _draw_by_class(ax: Any, regions: RegionSet) -> Indices:
+    maps, pieces = affine_maps(regions), class_pieces(regions)
+    outputs = maps.constants.shape[1]
+    winner = pieces.classes if outputs > 1 else np.zeros_like(pieces.classes)
+    paint = class_fills(pieces.classes)
+    lifted = [_lifted(maps, pieces.polygons, winner)]
+    paints = [_lit(lifted[0], paint)]
+    if outputs == 2:
+        lifted.append(_lifted(maps, pieces.polygons, 1 - winner))
+        beneath = class_fills(1 - winner)
+        beneath[:, 3] = 0.35
+        paints.append(_lit(lifted[1], beneath))
+    _add(ax, Polygons.joined(lifted), np.concatenate(paints))
+    of_region, points = pieces.boundary_region[:, None], pieces.boundary
+    values = np.einsum("nkd,npd->npk", maps.slopes[of_region[:, 0]], points) + maps.constants[of_region]
+    ends = np.concatenate([points, values.max(axis=2)[:, :, None]], axis=2)
+    ax.add_collection3d(Line3DCollection(ends, colors=INK, linewidths=2.0, capstyle="round", zorder=2))
+    return np.unique(pieces.classes)
+
+
+def _draw_output(ax: Any, regions: RegionSet, output: int, color: str | ArrayLike, *, legend: bool) -> None:
+    maps = affine_maps(regions)
+    count = maps.constants.shape[1]
+    if not 0 <= output < count:
+        raise AffineLensError(f"output must be from 0 to {count - 1}, but is {output}")
+    fills = Fills(regions, color)
+    polygons = _lifted(maps, region_polygons(regions), np.full(len(regions), output))
+    _add(ax, polygons, _lit(polygons, fills.of(polygons.region)))
+    if legend:
+        fills.explain(ax)
+
+
+def _lifted(maps: AffineMaps, polygons: Polygons, output: Indices) -> Polygons:
+    """Polygons of the plane at the height of one output each."""
+    slopes, constants = maps.slopes[polygons.region, output], maps.constants[polygons.region, output]
+    heights = np.einsum("nmd,nd->nm", polygons.corners, slopes) + constants[:, None]
+    return polygons.with_corners(np.concatenate([polygons.corners, heights[:, :, None]], axis=2))
+
+
+def _lit(polygons: Polygons, paint: Floats) -> Floats:
+    """Colours under a light from above, slopes taken relative to the picture's own proportions."""
+    rings = polygons.corners[polygons.is_corner]
+    size = np.maximum(np.ptp(rings, axis=0), np.finfo(float).tiny) / np.array([1.0, 1.0, _HEIGHT])
+    towards = np.abs(normals(polygons.with_corners(polygons.corners / size)) @ (_LIGHT / np.linalg.norm(_LIGHT)))
+    result = paint.copy()
+    result[:, :3] *= (0.65 + 0.35 * towards)[:, None]
+    return result
+
+
+def _add(ax: Any, polygons: Polygons, paint: Floats) -> None:
+    ax.add_collection3d(
+        Poly3DCollection(
+            polygons.rings(), facecolors=paint, edgecolors=INK, linewidths=0.6 * line_width(len(polygons)), zorder=1
+        )
+    )
+    rings = polygons.corners[polygons.is_corner]
+    lower, upper = rings.min(axis=0), rings.max(axis=0)
+    if lower[2] == upper[2]:
+        upper[2] += 1.0
+    ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), zlim=(lower[2], upper[2]))
