@@ -33,7 +33,7 @@ def traced(module: torch.nn.Module, example: Example) -> Trace | None:
     return [example.shape, *recorder.operators, recorder.described(result)]
 
 
-class _Recorder(TorchDispatchMode):
+class _Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Notes every operator with its arguments, in which tensors stand by name, by the operator that made them, or by
     their values."""
 
