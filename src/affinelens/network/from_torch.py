@@ -178,7 +178,7 @@ def _export(module: torch.nn.Module, example: Example) -> torch.export.ExportedP
         cause = " ".join(next(iter(str(error).splitlines()), type(error).__name__).split()).rstrip(".")
         raise AffineLensError(
             f"torch.export cannot trace {type(module).__name__} on an input of shape {(1, *example.shape)} ({cause}); "
-            f"its forward pass must take one tensor of the shape in input_shape= and have no data-dependent control flow"
+            f"its forward pass must take one tensor of the shape in input_shape=, with no data-dependent control flow"
         ) from error
 
 
