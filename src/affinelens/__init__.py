@@ -4,7 +4,7 @@ from affinelens.domain import Box, Domain, Point, Polytope, Property, Slice, rea
 from affinelens.engine import Certificate, Progress, Status
 from affinelens.enumeration import IncompleteError, count, enumerate
 from affinelens.errors import AffineLensError, MissingExtraError
-from affinelens.measure import Verdict, Witness, verify
+from affinelens.measure import Tracker, TrainingRecord, Verdict, Witness, load_record, track, verify
 from affinelens.network import Network, network
 from affinelens.regions import Region, RegionSet, load
 from affinelens.version import __version__
@@ -25,13 +25,17 @@ __all__ = [
     "RegionSet",
     "Slice",
     "Status",
+    "Tracker",
+    "TrainingRecord",
     "Verdict",
     "Witness",
     "__version__",
     "count",
     "enumerate",
     "load",
+    "load_record",
     "network",
     "read_vnnlib",
+    "track",
     "verify",
 ]

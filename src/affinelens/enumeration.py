@@ -130,11 +130,16 @@ def count(
         model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
         progress=progress, cut_outputs=cut_outputs, keep=False,
     )  # fmt: skip
+    require_complete(outcome)
+    return outcome.regions
+
+
+def require_complete(outcome: Outcome) -> None:
+    """Refuse to take a partial count for the count."""
     if outcome.status is not Status.COMPLETE:
         raise IncompleteError(
             f"the count is {outcome.status}; at least {outcome.regions} regions exist", outcome.regions, outcome.status
         )
-    return outcome.regions
 
 
 def walk(
@@ -179,12 +184,17 @@ def compile_for(model: Any, domain: Domain) -> Network:
         if any(option in str(error) for option in ("until=", "input_shape=", "fixed=")):
             raise type(error)(f"{error} (an option of affinelens.network, whose result can be given here)") from error
         raise
-    if compiled.input_size != domain.inputs:
+    require_inputs(compiled, domain)
+    return compiled
+
+
+def require_inputs(network: Network, domain: Domain) -> None:
+    """Refuse a domain of other inputs than the network's."""
+    if network.input_size != domain.inputs:
         raise AffineLensError(
-            f"the network takes {compiled.input_size} inputs but the domain has {domain.inputs}; "
+            f"the network takes {network.input_size} inputs but the domain has {domain.inputs}; "
             f"give a domain with one range an input"
         )
-    return compiled
 
 
 def checked_limits(workers: Any, max_regions: Any, time_limit: Any) -> Limits:

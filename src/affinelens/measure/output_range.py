@@ -71,7 +71,9 @@ def _highest(
     best = _exact_highest(regions, first, output, sign)
     left = [index for index in candidates if index != first]
     if not decide_all:
-        beyond = max((Fraction(values[i] + error[i]) - best for i in left if np.isfinite(error[i])), default=Fraction(0))
+        beyond = max(
+            (Fraction(values[i] + error[i]) - best for i in left if np.isfinite(error[i])), default=Fraction(0)
+        )
         if any(np.isinf(error[i]) for i in left):
             return best, float("inf")
         return best, max(0.0, float(beyond) * (1 + 4 * UNIT_ROUNDOFF))

@@ -18,7 +18,17 @@ from affinelens.network.from_arrays import (
     network_from_state_dict,
 )
 
-__all__ = ["Activation", "AffineSum", "MaxGroups", "Network", "PiecewiseLinear", "Stage", "compile_model", "network"]
+__all__ = [
+    "Activation",
+    "AffineSum",
+    "MaxGroups",
+    "Network",
+    "PiecewiseLinear",
+    "Stage",
+    "compile_model",
+    "is_torch_module",
+    "network",
+]
 
 _ACCEPTED = "a torch.nn.Module, a path to an .onnx, .onnx.gz, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
 
@@ -75,7 +85,7 @@ def compile_model(
             from affinelens.network.from_onnx import network_from_onnx
 
             return network_from_onnx(path, input_shape, until=until, fixed=fixed)
-    elif _is_torch_module(model):
+    elif is_torch_module(model):
         from affinelens.network.from_torch import network_from_module
 
         return network_from_module(model, input_shape, until=until, fixed=fixed, inputs=inputs)
@@ -117,7 +127,7 @@ def _from_file(path: Path) -> Network:
     return readers[suffix](path)
 
 
-def _is_torch_module(model: Any) -> bool:
+def is_torch_module(model: Any) -> bool:
     """Whether the object's class descends from torch.nn.Module, without importing torch."""
     return any(
         f"{base.__module__}.{base.__qualname__}" == "torch.nn.modules.module.Module" for base in type(model).__mro__

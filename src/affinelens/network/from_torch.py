@@ -49,22 +49,62 @@ def network_from_module(
 
     Where no shape is given, the first linear layer tells it, or else the number of inputs does.
     """
-    _require_plain_parameters(module)
-    shape = _inferred_shape(module, inputs) if input_shape is None else checked_shape(input_shape)
-    builder = GraphBuilder(shape)
-    with torch.no_grad():
-        constants = _fixed_tensors(module, fixed or {}, builder)
-        program = _export(module, shape, constants)
-        replay = Replay(builder)
-        _bind_inputs(replay, program, constants)
-        output = _output_node(program) if until is None else _named_node(program, until)
-        tail = _tail(output)
-        needed = _ancestors(output)
-        for node in program.graph.nodes:
-            if node in needed and not replay.knows(node):
-                value = None if node.op == "get_attr" else evaluate(replay, node, tail=node is tail)
+    return Exported(Example(module, input_shape, fixed=fixed, inputs=inputs), module, until).network(module)
+
+
+class Example:
+    """What a module is run on to see what it does: zeros for its input, and the values given for other arguments."""
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        input_shape: Sequence[int] | None,
+        *,
+        fixed: Mapping[str, Any] | None = None,
+        inputs: int | None = None,
+    ) -> None:
+        _require_plain_parameters(module)
+        self.shape = _inferred_shape(module, inputs) if input_shape is None else checked_shape(input_shape)
+        self.fixed, self.notes = _fixed_tensors(module, fixed or {})
+        zeros = torch.zeros((1, *self.shape), **_number_format(module))
+        free = [name for name in inspect.signature(module.forward).parameters if name not in self.fixed]
+        by_name = bool(self.fixed and free)
+        self.positional: tuple[torch.Tensor, ...] = () if by_name else (zeros,)
+        self.named: dict[str, torch.Tensor] = {free[0]: zeros, **self.fixed} if by_name else {}
+
+
+class Exported:
+    """A module's operations, exported once; its network is read from them as often as parameters change."""
+
+    def __init__(self, example: Example, module: torch.nn.Module, until: str | None) -> None:
+        self._example = example
+        with torch.no_grad():
+            self._program = _export(module, example)
+        self._output = _output_node(self._program) if until is None else _named_node(self._program, until)
+        self._tail = _tail(self._output)
+        needed = _ancestors(self._output)
+        self._operations = [n for n in self._program.graph.nodes if n in needed and n.op != "placeholder"]
+
+    def network(self, module: torch.nn.Module) -> Network:
+        """The network with the numbers that the module's parameters and buffers have now."""
+        builder = GraphBuilder(self._example.shape)
+        for note in self._example.notes:
+            builder.note(note)
+        with torch.no_grad():
+            replay = Replay(builder)
+            _bind_inputs(replay, self._program, named_tensors(module), self._example.fixed)
+            for node in self._operations:
+                value = None if node.op == "get_attr" else evaluate(replay, node, tail=node is self._tail)
                 replay.define(node, value)
-        return builder.finish(replay.tensor(output))
+            return builder.finish(replay.tensor(self._output))
+
+
+def named_tensors(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Parameters and buffers by all the names they have."""
+    return {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
 
 
 def _require_plain_parameters(module: torch.nn.Module) -> None:
@@ -96,8 +136,11 @@ def _inferred_shape(module: torch.nn.Module, inputs: int | None) -> tuple[int, .
     raise AffineLensError("the module has no nn.Linear that tells the shape of an input; pass input_shape=")
 
 
-def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any], builder: GraphBuilder) -> dict[str, torch.Tensor]:
-    """The values given for arguments of the forward pass, in the module's own type; one argument must be left."""
+def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[dict[str, torch.Tensor], list[str]]:
+    """The values given for arguments of the forward pass, in the module's own type, and notes on how they got there.
+
+    One argument must be left.
+    """
     arguments = inspect.signature(module.forward).parameters
     for name in fixed:
         if name not in arguments:
@@ -114,7 +157,7 @@ def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any], builder: G
             f"fixed={{{values}}} leaves the first"
         )
     kind = _number_format(module)
-    tensors = {}
+    tensors, notes = {}, []
     for name, values in fixed.items():
         try:
             given = values if isinstance(values, torch.Tensor) else torch.as_tensor(np.asarray(values))
@@ -122,25 +165,20 @@ def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any], builder: G
             raise AffineLensError(f"fixed input {name!r} is not an array of numbers") from error
         tensors[name] = given.to(**kind) if given.is_floating_point() else given
         if not torch.equal(tensors[name].cpu().double(), given.cpu().double()):
-            builder.note(f"fixed input {name!r} was rounded to {tensors[name].dtype}, the module's type")
-    return tensors
+            notes.append(f"fixed input {name!r} was rounded to {tensors[name].dtype}, the module's type")
+    return tensors, notes
 
 
-def _export(
-    module: torch.nn.Module, shape: tuple[int, ...], fixed: Mapping[str, torch.Tensor]
-) -> torch.export.ExportedProgram:
-    example = torch.zeros((1, *shape), **_number_format(module))
-    free = [name for name in inspect.signature(module.forward).parameters if name not in fixed]
-    inputs = ((), {free[0]: example, **fixed}) if fixed and free else ((example,), {})
+def _export(module: torch.nn.Module, example: Example) -> torch.export.ExportedProgram:
     try:
-        with _evaluation_mode(module), _silence():
-            program: torch.export.ExportedProgram = torch.export.export(module, *inputs)
+        with evaluation_mode(module), _silence():
+            program: torch.export.ExportedProgram = torch.export.export(module, example.positional, example.named)
             return program.run_decompositions(_decompositions())
     except Exception as error:  # whatever the user's forward pass raises
         cause = " ".join(next(iter(str(error).splitlines()), type(error).__name__).split()).rstrip(".")
         raise AffineLensError(
-            f"torch.export cannot trace {type(module).__name__} on an input of shape {(1, *shape)} ({cause}); the "
-            f"forward pass must take one tensor of the shape in input_shape= and have no data-dependent control flow"
+            f"torch.export cannot trace {type(module).__name__} on an input of shape {(1, *example.shape)} ({cause}); "
+            f"its forward pass must take one tensor of the shape in input_shape=, with no data-dependent control flow"
         ) from error
 
 
@@ -159,7 +197,7 @@ def _number_format(module: torch.nn.Module) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
+def evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
     """Set the flags by hand: ``eval()`` may be overridden to do more, and would forget which submodules were frozen."""
     flags = [(part, part.training) for part in module.modules()]
     try:
@@ -188,7 +226,12 @@ def _silence() -> Iterator[None]:
             logging.disable(level)
 
 
-def _bind_inputs(replay: Replay, program: torch.export.ExportedProgram, fixed: Mapping[str, torch.Tensor]) -> None:
+def _bind_inputs(
+    replay: Replay,
+    program: torch.export.ExportedProgram,
+    tensors: Mapping[str, torch.Tensor],
+    fixed: Mapping[str, torch.Tensor],
+) -> None:
     placeholders = (node for node in program.graph.nodes if node.op == "placeholder")
     for spec, node in zip(program.graph_signature.input_specs, placeholders, strict=True):
         target = str(spec.target)
@@ -197,10 +240,10 @@ def _bind_inputs(replay: Replay, program: torch.export.ExportedProgram, fixed: M
                 replay.define(node, fixed[node.name], f"fixed input {node.name!r}")
             else:
                 replay.start(node)
-        elif target in program.state_dict:
-            replay.define(node, program.state_dict[target], target)
+        elif target in tensors:
+            replay.define(node, tensors[target], target)
         else:
-            replay.define(node, program.constants.get(target), target)
+            replay.define(node, program.state_dict.get(target, program.constants.get(target)), target)
 
 
 def _output_node(program: torch.export.ExportedProgram) -> Node:

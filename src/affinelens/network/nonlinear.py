@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,23 @@ from affinelens.network.graph import GraphBuilder, Tensor, axes_last, common_sha
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+# Activations of at most so many units are kept.
+_FEW_UNITS = 1 << 12
 
 
 def rectify(builder: GraphBuilder, tensor: Tensor, slopes: Floats, name: str) -> Tensor:
     """ReLU and its kin: slope 1 above zero and ``slopes``, spread over the tensor, below."""
-    return builder.activate(tensor, PiecewiseLinear.two_slopes(spread(slopes, tensor.shape)), name)
+    same = slopes.ndim == 0 and tensor.size <= _FEW_UNITS
+    pieces = (
+        _rectified(tensor.size, float(slopes)) if same else PiecewiseLinear.two_slopes(spread(slopes, tensor.shape))
+    )
+    return builder.activate(tensor, pieces, name)
+
+
+@lru_cache(maxsize=64)
+def _rectified(units: int, slope: float) -> PiecewiseLinear:
+    """The same slope for all units, kept for networks that are compiled again and again while they train."""
+    return PiecewiseLinear.two_slopes(np.full(units, slope))
 
 
 def absolute(builder: GraphBuilder, tensor: Tensor, name: str) -> Tensor:

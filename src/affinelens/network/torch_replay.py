@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import Any, NoReturn
 
@@ -98,12 +99,11 @@ class Call:
 
     def raw(self, argument: str) -> Any:
         """An argument as it stands in the graph."""
-        for position, entry in enumerate(self.node.target._schema.arguments):
-            if entry.name == argument:
-                if position < len(self.node.args):
-                    return self.node.args[position]
-                return self.node.kwargs.get(argument, entry.default_value if entry.has_default_value() else None)
-        return None
+        known = _arguments(self.node.target).get(argument)
+        if known is None:
+            return None
+        position, default = known
+        return self.node.args[position] if position < len(self.node.args) else self.node.kwargs.get(argument, default)
 
     def value(self, argument: str) -> Any:
         return self.replay.resolved(self.raw(argument))
@@ -171,6 +171,15 @@ class Call:
 
 
 Operator = Callable[[Call], Any]
+
+
+@cache
+def _arguments(target: Any) -> dict[str, tuple[int, Any]]:
+    """The arguments of an operator: their positions and defaults."""
+    return {
+        entry.name: (position, entry.default_value if entry.has_default_value() else None)
+        for position, entry in enumerate(target._schema.arguments)
+    }
 
 
 def _holds_tensor(value: Any) -> bool:

@@ -41,18 +41,18 @@ _SMALL_ENOUGH = 64 * 2**20
 _LARGEST_RATIO = 1000
 
 
-def require_writable(path: Path, *, overwrite: bool = False) -> None:
-    """Refuse a destination before any work is done for it."""
+def require_writable(path: Path, *, overwrite: bool = False, marker: str = MANIFEST, content: str = "a run") -> None:
+    """Refuse a destination before any work is done for it; what it may replace is known by the file ``marker``."""
     if path.is_dir():
-        if (path / MANIFEST).is_file():
+        if (path / marker).is_file():
             if not overwrite:
                 raise AffineLensError(
-                    f"{path}: already holds a run; choose another directory, or pass overwrite (--overwrite)"
+                    f"{path}: already holds {content}; choose another directory, or pass overwrite (--overwrite)"
                 )
         elif any(path.iterdir()):
-            raise AffineLensError(f"{path}: exists and holds something other than a run; choose another directory")
+            raise AffineLensError(f"{path}: exists and holds something other than {content}; choose another directory")
     elif path.exists():
-        raise AffineLensError(f"{path}: is a file; choose a directory for the run")
+        raise AffineLensError(f"{path}: is a file; choose a directory for {content}")
     parent = path.resolve().parent
     if not parent.is_dir():
         raise AffineLensError(f"{path}: the folder {parent} does not exist; create it first")
@@ -115,7 +115,7 @@ class RunWriter:
         manifest |= {"network": structure, "shards": list(shards)}
         (self._folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         self._folder.chmod(0o755)
-        _move(self._folder, self._path)
+        move_into_place(self._folder, self._path)
 
     def __enter__(self) -> RunWriter:
         return self
@@ -130,7 +130,8 @@ class RunWriter:
             ) from error
 
 
-def _move(partial: Path, path: Path) -> None:
+def move_into_place(partial: Path, path: Path) -> None:
+    """Give a finished directory its name; one that has it already is replaced."""
     if not path.is_dir():
         partial.rename(path)
         return
@@ -210,7 +211,7 @@ def _read(folder: Path) -> RegionSet:
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    file = _inside(folder, MANIFEST)
+    file = plain_file_inside(folder, MANIFEST)
     if file.stat().st_size > _LARGEST_MANIFEST:
         raise AffineLensError(f"its {MANIFEST} is larger than any that save() writes")
     manifest = json.loads(file.read_text(encoding="utf-8"))
@@ -224,7 +225,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _inside(folder: Path, name: str) -> Path:
+def plain_file_inside(folder: Path, name: str) -> Path:
     """A plain file of the run; links that lead out of it, devices and other folders are refused."""
     file = folder / name
     if Path(name).name != name or not file.is_file() or file.resolve().parent != folder.resolve():
@@ -254,7 +255,7 @@ def _require_consistent(outcome: Outcome, network: Network, regions: int) -> Non
 
 
 def _read_network(folder: Path, manifest: dict[str, Any]) -> Network:
-    network = network_from_data(manifest["network"], read_npz(_inside(folder, _NETWORK_ARRAYS)))
+    network = network_from_data(manifest["network"], read_npz(plain_file_inside(folder, _NETWORK_ARRAYS)))
     if network.digest != manifest["model_sha256"]:
         raise AffineLensError("its network does not match the hash in its manifest")
     return network
@@ -272,7 +273,7 @@ def _read_switching(folder: Path, network: Network) -> Switching | None:
     """Which choices patterns are stored for, if not for all."""
     if not (folder / _SWITCHING_ARRAYS).exists():
         return None
-    arrays = read_npz(_inside(folder, _SWITCHING_ARRAYS))
+    arrays = read_npz(plain_file_inside(folder, _SWITCHING_ARRAYS))
     choices, pattern = arrays["choices"].astype(np.int64), arrays["pattern"].astype(network.pattern_type)
     count = network.choice_offsets[-1]
     inside = choices.ndim == 1 and np.all((choices >= 0) & (choices < count)) and np.all(np.diff(choices) > 0)
@@ -291,7 +292,7 @@ def _read_columns(
 
     tables = []
     for shard in manifest["shards"]:
-        file = _inside(folder, str(shard["file"]))
+        file = plain_file_inside(folder, str(shard["file"]))
         if _sha256(file) != shard["sha256"]:
             raise AffineLensError(f"{file.name} does not match the hash in its manifest")
         parquet = pq.ParquetFile(file)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.engine.vertex.duplicates import duplicates
 from affinelens.engine.vertex.exact_rows import ExactRows, PathRows, SwitchingRows
-from affinelens.engine.vertex.lanes import LANES
 from affinelens.engine.vertex.stage_parts import StageNumbers, StageParts, padded
 from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
 from affinelens.network.affine_functions import NetworkTerms
@@ -29,6 +28,7 @@ from affinelens.restrict import Clauses, Kept, compact_rows
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Number = TypeVar("Number", bound=np.generic)
 
 # Rational functions of a network that takes more products to evaluate are carried back to the input one by one.
 _MANY_PRODUCTS = 1 << 20
@@ -202,10 +202,8 @@ def _program(
         for s, part in enumerate(parts)
     ]  # fmt: skip
     lanes = padded(dim + 1)
-    own = np.concatenate([np.zeros(0, dtype=bool), *(
-        np.pad((leader == np.arange(len(leader)))[a:b] & (orientation != 0)[a:b], (0, -(b - a) % LANES))
-        for a, b in pairwise(_offsets(counts).tolist())
-    )])  # fmt: skip
+    leads = (leader == np.arange(len(leader))) & (orientation != 0)
+    own = _joined([_padded(leads[a:b]) for a, b in pairwise(_offsets(counts).tolist())], np.bool_)
     return Program(
         dim=dim,
         lanes=lanes,
@@ -332,8 +330,11 @@ def _targets(parts: Sequence[StageParts]) -> tuple[Indices, Indices, Floats]:
     return _whole(starts), np.array(rows, dtype=np.int64).reshape(-1, 3), np.concatenate(flat)
 
 
-def _padded(values: Floats) -> Floats:
-    return np.pad(values, (0, -len(values) % LANES))
+def _padded(values: NDArray[Number]) -> NDArray[Number]:
+    """Values followed by zeros, up to whole lanes."""
+    table = np.zeros(padded(len(values)), dtype=values.dtype)
+    table[: len(values)] = values
+    return table
 
 
 def _whole(values: Iterator[int] | Sequence[int]) -> Indices:

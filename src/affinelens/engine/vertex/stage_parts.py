@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma
 from affinelens.engine.vertex.lanes import LANES
 from affinelens.network import Activation, MaxGroups, PiecewiseLinear
-from affinelens.network.canonical import Stage
-from affinelens.network.linear_map import Chain, Dense, LinearMap
+from affinelens.network.canonical import AffineSum, Stage
+from affinelens.network.linear_map import Chain, Dense, LinearMap, Select
 from affinelens.restrict import CompactRows
 
 Floats = NDArray[np.float64]
@@ -60,6 +60,13 @@ class StageNumbers:
     def of_stage(cls, stage: Stage, chart: ExactMatrix, earlier: Sequence[Activation]) -> StageNumbers:
         """From the model's own parameters: multiplied out exactly and rounded once."""
         width = chart.shape[1]
+        maps = tuple((k - 1, *multiplied_out(linear)) for k, linear in stage.linear.sources if k > 0)
+        first_like = np.arange(stage.activation.size_in)
+        constants = _constants_alone(stage.linear, earlier)
+        if constants is not None:
+            table = np.zeros((len(constants), width))
+            table[:, -1] = constants
+            return cls(stage.activation, table, True, maps, first_like)
         one = ExactMatrix.from_floats(np.append(np.zeros(width - 1), 1.0)[None, :])
         sources = [chart]
         for activation in earlier:
@@ -73,8 +80,7 @@ class StageNumbers:
         if np.isfinite(table).all():
             again = ExactMatrix.from_floats(table)
             exact = bool(again.numerators * total.denominator == total.numerators * again.denominator)
-        maps = [(k - 1, *multiplied_out(linear)) for k, linear in stage.linear.sources if k > 0]
-        return cls(stage.activation, table, exact, tuple(maps), np.arange(stage.activation.size_in))
+        return cls(stage.activation, table, exact, maps, first_like)
 
     @classmethod
     def of_rows(
@@ -90,6 +96,19 @@ class StageNumbers:
                 error = error + SLACK * 2 * UNIT_ROUNDOFF * np.abs(fixed[:, -1])
         maps = tuple((k, matrix, True) for k, matrix in rows.maps.items())
         return cls(activation, fixed, False, maps, first_like, error)
+
+
+def _constants_alone(linear: AffineSum, earlier: Sequence[Activation]) -> Floats | None:
+    """The bias of a stage that takes nothing from the input, nor constants from earlier stages; None if it is rounded.
+
+    That is the usual case, and spares it rational arithmetic.
+    """
+    if any(k == 0 or _lowest_offsets(earlier[k - 1]).any() for k, _ in linear.sources):
+        return None
+    if linear.bias is None:
+        return np.zeros(linear.size)
+    column, exact = multiplied_out(linear.bias)
+    return column[:, 0] if exact else None
 
 
 def _lowest_offsets(activation: Activation) -> Floats:
@@ -132,10 +151,11 @@ class StageParts:
             unit_of = before.activation.breaks.plus if not before.grouped else np.arange(before.activation.size_out)
             jump = before.jump if not before.grouped else np.ones(len(unit_of))
             taken = matrix[:, unit_of]
+            changes = taken * jump
             base = before.base_slope
             squares = _squares(taken, jump)
-            bound = np.abs(taken * jump) @ before.break_bound
-            exponents = [_lowest_exponent(taken * jump) + before.exponent]
+            bound = np.abs(changes) @ before.break_bound
+            exponents = [_lowest_exponent(changes) + before.exponent]
             if base.any():
                 squares = squares + _squares(matrix[:, base != 0], base[base != 0])
                 bound = bound + np.abs(matrix * base) @ before.bound
@@ -143,7 +163,7 @@ class StageParts:
             exact = exact and before.has_unit_slopes
             found.append(
                 Block(
-                    source, self._pad((taken * jump).T), self._pad((matrix * base).T) if base.any() else None,
+                    source, self._pad(changes.T), self._pad((matrix * base).T) if base.any() else None,
                     exact, squares, bound, min(exponents),
                 )
             )  # fmt: skip
@@ -158,11 +178,11 @@ class StageParts:
     def grouped(self) -> bool:
         return isinstance(self.activation, MaxGroups)
 
-    @property
+    @cached_property
     def has_unit_slopes(self) -> bool:
         """Whether all slopes are 0 or 1 or -1, so that multiplying by their differences rounds nothing."""
         slopes = getattr(self.activation, "slopes", np.ones(1))
-        return bool(np.isin(slopes, (-1.0, 0.0, 1.0)).all())
+        return bool(((slopes == 0.0) | (np.abs(slopes) == 1.0)).all())
 
     @cached_property
     def bound(self) -> Floats:
@@ -209,7 +229,7 @@ class StageParts:
         """The power of two that all entries are multiples of, or 0 if they are not held exactly."""
         return float(np.ldexp(1.0, min(self.exponent, 0))) if self.exact else 0.0
 
-    @property
+    @cached_property
     def rounding(self) -> float:
         """Relative error of the sum over sources: any order, with each coefficient rounded."""
         if self.exact:
@@ -217,7 +237,7 @@ class StageParts:
         terms = sum(len(b.per_break) + (0 if b.per_unit is None else len(b.per_unit)) for b in self.blocks)
         return SLACK * (gamma(terms + 2) + 4 * UNIT_ROUNDOFF)
 
-    @property
+    @cached_property
     def errors(self) -> tuple[Floats, Floats]:
         """Error of the fixed part (rounded once) and of adding to it: of the coefficients, and of the constant."""
         if self.numbers.error is not None:
@@ -348,6 +368,9 @@ def _multiplied_without_rounding(linear: LinearMap) -> Floats | None:
         return None
     table, exponent = np.eye(linear.size_in), 0
     for part in linear.maps:
+        if isinstance(part, Select):
+            table = part.apply(table)
+            continue
         if not isinstance(part, Dense):
             return None
         exponent = min(0, exponent + _lowest_exponent(part.weight))

@@ -1,0 +1,88 @@
+"""What tracking adds to a training: the paper's two moons (200 samples, batch 32, Adam, rate 1e-4, six layers of 32).
+
+Blocks of ten epochs are trained in turn, one without and one with a tracker that is called once a block and has
+finished before the block ends. ``python -m benchmarks.tracking`` prints the ratio of their times.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from itertools import pairwise
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+import affinelens as al
+
+SAMPLES, BATCH, RATE, WIDTH, DEPTH = 200, 32, 1e-4, 32, 6
+EPOCHS_A_BLOCK, BLOCKS = 10, 40
+
+
+class Training:
+    """A model and what trains it."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(0)
+        sizes = [2] + [WIDTH] * DEPTH
+        hidden = [part for a, b in pairwise(sizes) for part in (nn.Linear(a, b), nn.ReLU())]
+        self.model = nn.Sequential(*hidden, nn.Linear(WIDTH, 2))
+        for part in self.model:
+            if isinstance(part, nn.Linear):
+                nn.init.kaiming_uniform_(part.weight, nonlinearity="relu")
+        self._optimizer = torch.optim.Adam(self.model.parameters(), lr=RATE)
+        self._batches = DataLoader(TensorDataset(*two_moons()), batch_size=BATCH, shuffle=True)
+
+    def block(self) -> None:
+        for _ in range(EPOCHS_A_BLOCK):
+            for points, labels in self._batches:
+                self._optimizer.zero_grad()
+                nn.functional.cross_entropy(self.model(points), labels).backward()
+                self._optimizer.step()
+
+
+def two_moons() -> tuple[torch.Tensor, torch.Tensor]:
+    """Two interleaved half circles with noise, scaled into [-1, 1]^2."""
+    label = torch.arange(SAMPLES) % 2
+    angle = torch.rand(SAMPLES) * math.pi
+    side = 1 - 2 * label
+    moons = torch.stack([side * torch.cos(angle) + label, side * torch.sin(angle) + label / 2], dim=1)
+    points = moons + 0.2 * torch.randn(SAMPLES, 2)
+    points = (points - points.mean(dim=0)) / points.std(dim=0)
+    return points / points.abs().max(), label
+
+
+def main() -> None:
+    plain, tracked = Training(), Training()
+    tracker = al.track(al.Box(-1, 1, dim=2), every=EPOCHS_A_BLOCK)
+    tracker(tracked.model, 0)
+    alone, beside, calls = [], [], []
+    for block in range(1, BLOCKS + 1):
+        started = time.perf_counter()
+        plain.block()
+        between = time.perf_counter()
+        tracker(tracked.model, block * EPOCHS_A_BLOCK)
+        called = time.perf_counter()
+        tracked.block()
+        tracker.wait()
+        beside.append(time.perf_counter() - between)
+        alone.append(between - started)
+        calls.append(called - between)
+    counts = [row["regions"] for row in tracker.table]
+    ratio = statistics.median(b / a for a, b in zip(alone, beside, strict=True))
+    print(
+        f"two moons, {DEPTH} layers of {WIDTH}, tracked every {EPOCHS_A_BLOCK} epochs: {100 * (ratio - 1):.1f} % "
+        f"longer (median of {BLOCKS} blocks of {1e3 * statistics.median(alone):.0f} ms; the shortest took "
+        f"{1e3 * min(alone):.1f} and {1e3 * min(beside):.1f} ms)"
+    )
+    walks = [row["seconds"] for row in tracker.table[1:]]
+    print(
+        f"a call takes {1e3 * statistics.median(calls):.1f} ms of the training's own time and the count beside it "
+        f"{1e3 * statistics.median(walks):.1f} ms; {min(counts)} to {max(counts)} regions"
+    )
+
+
+if __name__ == "__main__":
+    main()

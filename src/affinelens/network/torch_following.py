@@ -1,0 +1,45 @@
+"""The networks of a module that is being trained: its operations are found once, its numbers are read every time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from affinelens.network.canonical import Network
+from affinelens.network.from_torch import Example, Exported
+from affinelens.network.torch_trace import Trace, traced
+
+
+class ModuleFollower:
+    """Compiles a module again and again, as :func:`affinelens.network` does, but exports it only if it does new things.
+
+    Exporting takes a hundred times longer than reading parameters. What was exported holds as long as the forward pass
+    runs the same operators on the same parameters.
+    """
+
+    def __init__(
+        self,
+        input_shape: Sequence[int] | None = None,
+        *,
+        until: str | None = None,
+        fixed: Mapping[str, Any] | None = None,
+        inputs: int | None = None,
+    ) -> None:
+        self._input_shape = input_shape
+        self._until = until
+        self._fixed = fixed
+        self._inputs = inputs
+        self._exported: Exported | None = None
+        self._trace: Trace | None = None
+
+    def network(self, module: torch.nn.Module) -> Network:
+        """The module's network as it is now; the module and the random state are left as they are."""
+        example = Example(module, self._input_shape, fixed=self._fixed, inputs=self._inputs)
+        trace = traced(module, example)
+        if self._exported is None or trace is None or trace != self._trace:
+            self._trace = None
+            self._exported = Exported(example, module, self._until)
+            self._trace = trace
+        return self._exported.network(module)
