@@ -1,4 +1,4 @@
-"""The command line: ``affinelens inspect | count | enumerate | verify | demo``.
+"""The command line: ``affinelens inspect | count | enumerate | measure | verify | demo``.
 
 Each command reads its arguments, calls the same functions a Python user would, and prints either a short text or,
 with ``--json``, one object. Errors are one sentence on stderr with exit code 2; Ctrl-C keeps what was found and exits
@@ -38,6 +38,7 @@ from affinelens.enumeration import enumerate as enumerate_regions
 from affinelens.errors import AffineLensError
 from affinelens.measure import Result, Verdict, verify
 from affinelens.network import network
+from affinelens.regions import load
 from affinelens.regions.run_directory import require_writable
 from affinelens.version import __version__
 
@@ -216,6 +217,37 @@ def verify_command(
     else:
         _print_verdict(verdict)
     return INTERRUPTED if verdict.result is Result.UNKNOWN else 0
+
+
+@commands.command("measure")
+@click.argument("run")
+@click.option("--columns", metavar="NAMES", help="Columns of the regions, as volume,inradius,class.")
+@click.option("-o", "--output", metavar="FILE", help="Write a row a region to this .csv or .parquet file.")
+@_JSON
+def measure_command(run: str, columns: str | None, output: str | None, as_json: bool) -> int:
+    """Measure the regions of a saved RUN.
+
+    Prints numbers that sum up the run; with --columns, how these are spread over the regions.
+    """
+    from affinelens.cli_measure import metrics_text, spreads, spreads_text
+    from affinelens.measure.column_file import USUAL_COLUMNS, require_column_file, write_columns
+    from affinelens.measure.columns import require_columns
+
+    asked = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
+    require_columns(asked or ())
+    if output is not None:
+        require_column_file(Path(output), asked or ())
+    regions = load(run)
+    if output is not None:
+        write_columns(regions, asked or USUAL_COLUMNS, Path(output))
+    found: dict[str, Any] = {"columns": spreads(regions, asked)} if asked else {"metrics": regions.metrics()}
+    if as_json:
+        _print_json({"run": run, "output": output, **found})
+        return 0
+    click.echo(spreads_text(found["columns"]) if asked else metrics_text(found["metrics"]))
+    if output is not None:
+        click.echo(f"columns of {len(regions)} regions written to {output}")
+    return 0
 
 
 def _write_witness(path: Path, verdict: Verdict) -> None:

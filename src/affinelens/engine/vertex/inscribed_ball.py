@@ -40,9 +40,7 @@ class _Scratch(NamedTuple):
     multiplier: Floats
 
 
-def inscribed_balls(
-    rows: Floats, errors: Floats, ends: Indices, points: Floats, lower: Floats, upper: Floats
-) -> Balls:
+def inscribed_balls(rows: Floats, errors: Floats, ends: Indices, points: Floats, lower: Floats, upper: Floats) -> Balls:
     """The largest balls in cells.
 
     Args:
