@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 # Regions are composed together as long as no stage of theirs takes more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 22
+_NUMBERS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ class Composition:
         for source, weight in rows.maps.items():
             known = values[source]
             if known.shape[1] != len(firsts):
-                known = known[:, places[source + 1][firsts]]
+                known = np.take(known, places[source + 1][firsts], axis=1)
             total += (weight @ known.reshape(weight.shape[1], -1)).reshape(units, len(firsts), width)
         return total
 
@@ -164,7 +164,7 @@ def _on_pieces(activation: Activation, z: Floats, chosen: Indices, place: Indice
         return won
     assert isinstance(activation, PiecewiseLinear)
     unit = np.arange(activation.size_in)[:, None]
-    result: Floats = z[:, place]
+    result: Floats = np.take(z, place, axis=1)
     result *= activation.slopes[unit, chosen][:, :, None]
     if activation.offsets.any():
         result[:, :, -1] += activation.offsets[unit, chosen]
