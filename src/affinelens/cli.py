@@ -220,6 +220,37 @@ def verify_command(
     return INTERRUPTED if verdict.result is Result.UNKNOWN else 0
 
 
+@commands.command("measure")
+@click.argument("run")
+@click.option("--columns", metavar="NAMES", help="Columns of the regions, as volume,inradius,class.")
+@click.option("-o", "--output", metavar="FILE", help="Write a row a region to this .csv or .parquet file.")
+@_JSON
+def measure_command(run: str, columns: str | None, output: str | None, as_json: bool) -> int:
+    """Measure the regions of a saved RUN.
+
+    Prints numbers that sum up the run; with --columns, how these are spread over the regions.
+    """
+    from affinelens.cli_measure import metrics_text, spreads, spreads_text
+    from affinelens.measure.column_file import USUAL_COLUMNS, require_column_file, write_columns
+    from affinelens.measure.columns import require_columns
+
+    asked = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
+    require_columns(asked or ())
+    if output is not None:
+        require_column_file(Path(output), asked or ())
+    regions = load(run)
+    if output is not None:
+        write_columns(regions, asked or USUAL_COLUMNS, Path(output))
+    found: dict[str, Any] = {"columns": spreads(regions, asked)} if asked else {"metrics": regions.metrics()}
+    if as_json:
+        _print_json({"run": run, "output": output, **found})
+        return 0
+    click.echo(spreads_text(found["columns"]) if asked else metrics_text(found["metrics"]))
+    if output is not None:
+        click.echo(f"columns of {len(regions)} regions written to {output}")
+    return 0
+
+
 def _write_witness(path: Path, verdict: Verdict) -> None:
     """The answer on a line and the witness, if there is one."""
     lines = [str(verdict.result), *([verdict.witness.to_vnncomp()] if verdict.witness is not None else [])]

@@ -20,8 +20,9 @@ from affinelens.restrict import CompactRows, Kept
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 # Regions are composed together as long as no stage of theirs takes more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 22
+_NUMBERS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,18 +57,28 @@ def affine_maps(regions: RegionSet) -> AffineMaps:
 def affine_map_blocks(regions: RegionSet) -> Iterator[tuple[slice, AffineMaps]]:
     """The affine maps of some regions after others, so that never all of them need be in memory."""
     composition = Composition(regions)
-    for rows, functions in composition.blocks():
-        last = functions[-1]
-        slopes = np.ascontiguousarray(last[:, :, :-1].transpose(1, 0, 2))
-        yield rows, AffineMaps(slopes, np.ascontiguousarray(last[:, :, -1].T), composition.errors[-1])
+    for rows in composition.blocks():
+        yield rows, composition.outputs(np.arange(rows.start, rows.stop))
+
+
+@dataclass(frozen=True, eq=False)
+class StageFunctions:
+    """A stage's functions on some regions: region i has ``table[:, place[i]]``, in units x places x (t, 1)."""
+
+    table: Floats
+    place: Indices
 
 
 class Composition:
-    """Switching units' functions, stage by stage, for blocks of regions: arrays of units x regions x (t, 1)."""
+    """Switching units' functions, stage by stage, for some regions at a time.
+
+    A stage's functions depend on the pieces of the stages before it only. Walks find regions that agree in these one
+    after another, and for such a run of regions the stage is composed once.
+    """
 
     def __init__(self, regions: RegionSet) -> None:
         self._part = regions.switching_part
-        self._patterns = regions.switching_patterns
+        self._count = len(regions)
         self._pieces = StatedPieces(self._part.kept, regions)
         self._dim = regions.domain.dim
         frame = regions.domain.frame
@@ -77,28 +88,47 @@ class Composition:
     def kept(self) -> Kept:
         return self._part.kept
 
-    def blocks(self) -> Iterator[tuple[slice, list[Floats]]]:
-        """Runs of regions, and for each the pre-activations of every switching stage and, last, the outputs."""
+    def blocks(self) -> Iterator[slice]:
+        """Runs of regions that take little enough memory to be composed together."""
         widest = max([len(self._part.outputs.fixed), *(len(rows.fixed) for rows in self._part.rows)])
         at_once = max(1, _NUMBERS_AT_ONCE // (widest * (self._dim + 1)))
-        for start in range(0, len(self._patterns), at_once):
-            block = slice(start, min(start + at_once, len(self._patterns)))
-            yield block, self._functions(block)
+        for start in range(0, self._count, at_once):
+            yield slice(start, min(start + at_once, self._count))
 
-    def _functions(self, block: slice) -> list[Floats]:
-        before, values = self.stages(block)
-        return [*before, _summed(self._part.outputs, values, block.stop - block.start)]
+    def outputs(self, regions: Indices) -> AffineMaps:
+        """The affine maps of the given regions."""
+        *_, last = self.functions(regions)
+        found = last.table.transpose(1, 0, 2)[last.place]
+        slopes, constants = np.ascontiguousarray(found[:, :, :-1]), np.ascontiguousarray(found[:, :, -1])
+        return AffineMaps(slopes, constants, self.errors[-1])
 
-    def stages(self, block: slice) -> tuple[list[Floats], list[Floats]]:
-        """The pre-activations of every switching stage, and what it makes of them."""
-        count = block.stop - block.start
-        before: list[Floats] = []
+    def functions(self, regions: Indices) -> list[StageFunctions]:
+        """The pre-activations of every switching stage and, last, the outputs, on the given regions."""
+        starts: Bools = np.arange(len(regions)) == 0
+        places = [np.cumsum(starts) - 1]
         values: list[Floats] = []
+        found: list[StageFunctions] = []
         for index, rows in enumerate(self._part.rows):
-            before.append(_summed(rows, values, count))
-            activation = self._part.kept.stages[index].activation
-            values.append(_on_pieces(activation, before[-1], self._pieces.of(index, block)))
-        return before, values
+            table = self._summed(rows, values, places, np.flatnonzero(starts))
+            found.append(StageFunctions(table, places[-1]))
+            starts = starts | self._pieces.change(index, regions)
+            firsts = np.flatnonzero(starts)
+            chosen = self._pieces.of(index, regions[firsts])
+            values.append(_on_pieces(self._part.kept.stages[index].activation, table, chosen, places[-1][firsts]))
+            places.append(np.cumsum(starts) - 1)
+        table = self._summed(self._part.outputs, values, places, np.flatnonzero(starts))
+        return [*found, StageFunctions(table, places[-1])]
+
+    def _summed(self, rows: CompactRows, values: list[Floats], places: list[Indices], firsts: Indices) -> Floats:
+        """A stage's functions on the first region of each run; those of earlier stages have longer runs."""
+        units, width = rows.fixed.shape
+        total = np.repeat(rows.fixed[:, None, :], len(firsts), axis=1)
+        for source, weight in rows.maps.items():
+            known = values[source]
+            if known.shape[1] != len(firsts):
+                known = np.take(known, places[source + 1][firsts], axis=1)
+            total += (weight @ known.reshape(weight.shape[1], -1)).reshape(units, len(firsts), width)
+        return total
 
     @cached_property
     def errors(self) -> list[Floats]:
@@ -127,23 +157,17 @@ class Composition:
         return upward(size), upward(error + 2 * (terms + self._dim) * UNIT_ROUNDOFF * size)
 
 
-def _summed(rows: CompactRows, values: list[Floats], count: int) -> Floats:
-    units, width = rows.fixed.shape
-    total = np.repeat(rows.fixed[:, None, :], count, axis=1)
-    for source, weight in rows.maps.items():
-        total += (weight @ values[source].reshape(weight.shape[1], -1)).reshape(units, count, width)
-    return total
-
-
-def _on_pieces(activation: Activation, z: Floats, chosen: Indices) -> Floats:
-    """A stage's outputs where choice c of region i is on piece ``chosen[c, i]``."""
+def _on_pieces(activation: Activation, z: Floats, chosen: Indices, place: Indices) -> Floats:
+    """A stage's outputs where choice c of run i is on piece ``chosen[c, i]`` and its units have ``z[:, place[i]]``."""
     if isinstance(activation, MaxGroups):
-        won: Floats = z[activation.starts[:-1, None] + chosen, np.arange(z.shape[1])]
+        won: Floats = z[activation.starts[:-1, None] + chosen, place]
         return won
     assert isinstance(activation, PiecewiseLinear)
     unit = np.arange(activation.size_in)[:, None]
-    result: Floats = z * activation.slopes[unit, chosen][:, :, None]
-    result[:, :, -1] += activation.offsets[unit, chosen]
+    result: Floats = np.take(z, place, axis=1)
+    result *= activation.slopes[unit, chosen][:, :, None]
+    if activation.offsets.any():
+        result[:, :, -1] += activation.offsets[unit, chosen]
     return result
 
 
@@ -163,22 +187,35 @@ class StatedPieces:
         self._stored = regions.switching
         self._switching = regions.outcome.switching
 
-    def of(self, index: int, block: slice) -> Indices:
+    def of(self, index: int, regions: Indices) -> Indices:
         """Those of a switching stage, a row a choice and a column a region."""
         stage, network = self._kept.stages[index], self._kept.network
-        pieces = self.in_network(index, block)
+        pieces = self.in_network(index, regions)
         place = np.zeros((len(pieces), network.stages[stage.stage].activation.pieces), dtype=np.int64)
         for p in range(stage.pieces.shape[1] - 1, -1, -1):
             place[np.arange(len(place)), stage.pieces[:, p]] = p
         return np.take_along_axis(place, pieces, axis=1)
 
-    def in_network(self, index: int, block: slice) -> Indices:
+    def in_network(self, index: int, regions: Indices) -> Indices:
         """The same as the network numbers pieces."""
-        stage = self._kept.stages[index]
-        numbers = self._kept.network.choice_offsets[stage.stage] + stage.choices
-        columns = np.minimum(np.searchsorted(self._stored, numbers), len(self._stored) - 1)
-        pieces = self._patterns[block][:, columns].T.astype(np.int64)
+        numbers, columns = self._columns(index)
+        pieces: Indices = self._patterns[regions[:, None], columns].T.astype(np.int64)
         if self._switching is not None:
             missing = self._stored[columns] != numbers
             pieces[missing] = self._switching.pattern[numbers[missing], None]
         return pieces
+
+    def change(self, index: int, regions: Indices) -> Bools:
+        """Whether a region is on other pieces of a switching stage than the one listed before it."""
+        _, columns = self._columns(index)
+        changed = np.zeros(len(regions), dtype=np.bool_)
+        if len(columns):
+            own = self._patterns[regions, columns[0] : columns[-1] + 1]
+            changed[1:] = (own[1:] != own[:-1]).any(axis=1)
+        return changed
+
+    def _columns(self, index: int) -> tuple[Indices, Indices]:
+        """The choices of a switching stage, and the columns of the stored patterns that have them."""
+        stage = self._kept.stages[index]
+        numbers = self._kept.network.choice_offsets[stage.stage] + stage.choices
+        return numbers, np.minimum(np.searchsorted(self._stored, numbers), len(self._stored) - 1)

@@ -22,7 +22,9 @@ def border_distances(regions: RegionSet) -> Floats:
     normals, offsets = rows[:, :-1] / lengths[:, None], rows[:, -1] / lengths
     found = np.empty(len(regions))
     for block, vertices in corner_blocks(regions):
-        nearest = (vertices.points @ normals.T + offsets).min(axis=1)
+        nearest = np.full(len(vertices.points), np.inf)
+        for normal, offset in zip(normals, offsets.tolist(), strict=True):
+            np.minimum(nearest, vertices.points @ normal + offset, out=nearest)
         found[block] = np.maximum(np.minimum.reduceat(nearest, vertices.offsets[:-1]), 0.0)
     facets = regions.outcome.table.facets
     if facets is not None:

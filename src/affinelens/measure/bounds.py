@@ -61,11 +61,10 @@ def serra(widths: Sequence[int], dim: int) -> int:
             comb(width, off) * from_layer(layer + 1, min(rank, width - off)) for off in range(min(rank, width) + 1)
         )
 
-    total = 1
-    for layer in range(len(widths) - 1, -1, -1):  # from the back, so that no call is deep
-        for rank in range(dim + 1):
-            total = from_layer(layer, rank)
-    return total
+    for layer in range(len(widths) - 1, 0, -1):  # from the back, so that no call is deep
+        for rank in range(min(dim, *widths[:layer]) + 1):
+            from_layer(layer, rank)
+    return from_layer(0, dim)
 
 
 def montufar(widths: Sequence[int], dim: int) -> int | None:
@@ -75,7 +74,8 @@ def montufar(widths: Sequence[int], dim: int) -> int | None:
     """
     if not widths or min(widths) < dim:
         return None
-    return prod((width // dim) ** dim for width in widths[:-1]) * zaslavsky(widths[-1], dim)
+    folds: int = prod((width // dim) ** dim for width in widths[:-1])
+    return folds * zaslavsky(widths[-1], dim)
 
 
 def _is_relu_chain(network: Network) -> bool:

@@ -34,5 +34,5 @@ def _has_no_winner(corners: Corners) -> Bools:
     off = corners.rounding[corners.owner]
     best = (corners.values - off).max(axis=1, keepdims=True)
     may_win = np.logical_and.reduceat(corners.values + off >= best, corners.starts)
-    none: Bools = ~may_win.any(axis=1)
+    none: Bools = np.logical_not(np.any(may_win, axis=1))
     return none

@@ -95,7 +95,7 @@ class FacetLists:
 
     def _first_not_implied(self, block: slice) -> tuple[int, str] | None:
         dim, wanted = self._frame.dim, self.wanted[block]
-        before, _ = self._composition.stages(block)
+        *before, _ = self._composition.functions(np.arange(block.start, block.stop))
         signs = self._signs(block)
         offsets = self._regions.facet_offsets[block.start : block.stop + 1]
         listed = self._place[self._regions.facet_values[offsets[0] : offsets[-1]]]
@@ -103,7 +103,7 @@ class FacetLists:
         hints = np.full((*signs.shape, dim), -1, dtype=np.int32)
         empty = np.zeros((0, block.stop - block.start, dim + 1))
         arguments = (
-            np.concatenate([empty, *before]), self._domain, self._breaks, signs, listed, offsets - offsets[0], wanted,
+            np.concatenate([empty, *(stage.table[:, stage.place] for stage in before)]), self._domain, self._breaks, signs, listed, offsets - offsets[0], wanted,
             self._middle, self._radius, self._reach, undecided, hints,
         )  # fmt: skip
         compile_announced(_prove_implied, lambda: _prove_implied(*arguments), None)
@@ -125,7 +125,7 @@ class FacetLists:
         """
         sides = [np.ones((len(self._domain), block.stop - block.start), dtype=np.int8)]
         for index, stage in enumerate(self._part.kept.stages):
-            sides.append(expected_signs(stage.activation, self._pieces.of(index, block)))
+            sides.append(expected_signs(stage.activation, self._pieces.of(index, np.arange(block.start, block.stop))))
         return np.ascontiguousarray(np.concatenate(sides).T)
 
     def _named(self, constraint: int) -> str:

@@ -36,7 +36,8 @@ def halfspace_blocks(regions: RegionSet) -> Iterator[tuple[slice, Halfspaces]]:
     reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
     domain_error = upward(UNIT_ROUNDOFF * (np.abs(domain_rows) @ reach))
     signs = regions.outcome.table.facets.signs if regions.outcome.table.facets is not None else np.zeros(0)
-    for block, functions in composition.blocks():
+    for block in composition.blocks():
+        functions = composition.functions(np.arange(block.start, block.stop))
         own = slice(int(offsets[block.start]), int(offsets[block.stop]))
         numbers, ends = regions.facet_values[own], offsets[block.start + 1 : block.stop + 1] - own.start
         owner = np.repeat(np.arange(block.stop - block.start), np.diff(ends, prepend=0))
@@ -45,13 +46,14 @@ def halfspace_blocks(regions: RegionSet) -> Iterator[tuple[slice, Halfspaces]]:
         rows[on_border], error[on_border] = domain_rows[numbers[on_border]], domain_error[numbers[on_border]]
         for index, stage in enumerate(composition.kept.stages):
             first, last = network.break_offsets[stage.stage : stage.stage + 2]
-            place = np.zeros(last - first, dtype=np.int64)
-            place[stage.breaks] = np.arange(len(stage.breaks))
+            kept = np.zeros(last - first, dtype=np.int64)
+            kept[stage.breaks] = np.arange(len(stage.breaks))
             here = np.flatnonzero((numbers >= len(domain_rows) + first) & (numbers < len(domain_rows) + last))
-            breaks = stage.activation.breaks[place[numbers[here] - len(domain_rows) - first]]
-            z, off, paired = functions[index], composition.errors[index], breaks.minus >= 0
-            found, away = z[breaks.plus, owner[here]], off[breaks.plus]
-            found[paired] -= z[breaks.minus[paired], owner[here[paired]]]
+            breaks = stage.activation.breaks[kept[numbers[here] - len(domain_rows) - first]]
+            z, off, paired = functions[index].table, composition.errors[index], breaks.minus >= 0
+            place = functions[index].place[owner[here]]
+            found, away = z[breaks.plus, place], off[breaks.plus]
+            found[paired] -= z[breaks.minus[paired], place[paired]]
             away[paired] += off[breaks.minus[paired]]
             found[:, -1] -= breaks.threshold
             rows[here] = found * signs[own][here, None]

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isqrt
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, gamma
 from affinelens.errors import AffineLensError
-from affinelens.measure.affine_maps import affine_map_blocks
+from affinelens.measure.affine_maps import Composition
 from affinelens.measure.inscribed_balls import steepest_slope
 from affinelens.measure.slopes import spectral_norms
 from affinelens.regions import RegionSet
 
 Floats = NDArray[np.float64]
-Norm = Literal["l2", "linf"]
 NORMS = ("l2", "linf")
+_REGIONS_AT_ONCE = 1 << 10
 
 
 def lipschitz_constant(regions: RegionSet, norm: str = "l2") -> float:
@@ -46,18 +45,17 @@ def lipschitz_constant(regions: RegionSet, norm: str = "l2") -> float:
 
 def _error(regions: RegionSet, norm: str) -> float:
     """How far the norm of a region's float64 Jacobian may be off, apart from computing it."""
-    for _, maps in affine_map_blocks(regions):
-        rows = maps.error * steepest_slope(regions.domain.frame)
-        return float(np.sqrt((rows**2).sum()) if norm == "l2" else rows.max() * np.sqrt(regions.domain.dim))
-    return 0.0
+    rows = Composition(regions).errors[-1] * steepest_slope(regions.domain.frame)
+    return float(np.sqrt((rows**2).sum()) if norm == "l2" else rows.max() * np.sqrt(regions.domain.dim))
 
 
 def _distinct(regions: RegionSet, candidates: NDArray[np.int64]) -> list[int]:
     """One region of each float64 Jacobian among the candidates."""
-    found: dict[bytes, int] = {}
-    for rows, maps in affine_map_blocks(regions):
-        for index in candidates[(candidates >= rows.start) & (candidates < rows.stop)].tolist():
-            found.setdefault(maps.slopes[index - rows.start].tobytes(), index)
+    composition, found = Composition(regions), dict[bytes, int]()
+    for start in range(0, len(candidates), _REGIONS_AT_ONCE):
+        some = candidates[start : start + _REGIONS_AT_ONCE]
+        for index, slopes in zip(some.tolist(), composition.outputs(some).slopes, strict=True):
+            found.setdefault(slopes.tobytes(), index)
     return list(found.values())
 
 

@@ -5,9 +5,9 @@
 ``complete``                     1 if these are all, 0 if the walk was stopped
 ``dimension``                    of the domain
 ``cells_stage_l``                cells that the first l stages make, l = 1, 2, ...
-``log10_bound_zaslavsky``        logarithms of the bounds of :mod:`affinelens.measure.bounds`; the last two are there for
-``log10_bound_serra``            chains of ReLU layers only, the last one if no layer is narrower than the domain has
-``log10_bound_montufar``         dimensions
+``log10_bound_zaslavsky``        logarithms of the bounds of :mod:`affinelens.measure.bounds`; the last two are for
+``log10_bound_serra``            chains of ReLU layers only, the very last for those without a layer that is narrower
+``log10_bound_montufar``         than the domain
 ``lipschitz_l2``                 the largest slope over the regions, distances being Euclidean,
 ``lipschitz_linf``               or the largest difference of an entry
 ``facets_mean``                  facets of a region
@@ -58,7 +58,7 @@ def metrics(regions: RegionSet) -> Metrics:
         "regions": len(regions),
         "complete": int(regions.status is Status.COMPLETE),
         "dimension": regions.domain.dim,
-        **{f"cells_stage_{l}": count for l, count in enumerate(regions.layer_counts, start=1)},
+        **{f"cells_stage_{stage}": count for stage, count in enumerate(regions.layer_counts, start=1)},
     }
     bounds = region_bounds(regions.network, regions.domain.dim)
     for name in ("zaslavsky", "serra", "montufar"):

@@ -13,7 +13,7 @@ import numpy as np
 from flint import fmpq, fmpz
 from numpy.typing import NDArray
 
-from affinelens.arithmetic import ExactMatrix, ExactProgram, Optimum, UNIT_ROUNDOFF
+from affinelens.arithmetic import ExactMatrix, ExactProgram, Optimum, upward
 from affinelens.arithmetic.rational import fraction
 from affinelens.errors import AffineLensError
 from affinelens.measure.corner_outputs import Extremes, corner_outputs, extremes
@@ -64,23 +64,17 @@ def _highest(
     regions: RegionSet, output: int, sign: int, values: Floats, error: Floats, decide_all: bool
 ) -> tuple[Fraction, float]:
     """The largest value of an output times a sign, and how far beyond it a region not looked at may go."""
-    order = np.argsort(-(values + error))
-    surely = float((values - error).max())
-    candidates = order[(values + error)[order] >= surely].tolist()
+    top = values + error
     first = int(np.argmax(np.where(np.isfinite(error), values, -np.inf)))
     best = _exact_highest(regions, first, output, sign)
-    left = [index for index in candidates if index != first]
-    if not decide_all:
-        beyond = max(
-            (Fraction(values[i] + error[i]) - best for i in left if np.isfinite(error[i])), default=Fraction(0)
-        )
-        if any(np.isinf(error[i]) for i in left):
-            return best, float("inf")
-        return best, max(0.0, float(beyond) * (1 + 4 * UNIT_ROUNDOFF))
-    for index in left:
-        if np.isinf(error[index]) or values[index] + error[index] > best:
+    rivals = np.flatnonzero(top >= (values - error).max()).tolist()
+    for index in rivals if decide_all else ():
+        if index != first and float(top[index]) > best:
             best = max(best, _exact_highest(regions, index, output, sign))
-    return best, 0.0
+    if decide_all:
+        return best, 0.0
+    beyond = max((float(top[index]) for index in rivals if index != first), default=-np.inf)
+    return best, 0.0 if beyond <= best else upward(beyond - float(best) + np.spacing(beyond))
 
 
 def _exact_highest(regions: RegionSet, index: int, output: int, sign: int) -> Fraction:
@@ -94,6 +88,7 @@ def _exact_highest(regions: RegionSet, index: int, output: int, sign: int) -> Fr
     best = fmpz(0)
     if any(slopes):
         found = ExactProgram(regions.exact_halfspaces(index).numerators, low, high).maximise(slopes)
-        assert isinstance(found, Optimum) and found.reached
+        assert isinstance(found, Optimum)
+        assert found.reached
         best = found.value
     return fraction(fmpq(best + constant) / function.denominator)

@@ -109,9 +109,9 @@ class StatedPatterns:
         """A point that is not strictly on the stated side of a unit's hyperplane."""
         kept = self._part.kept
         passage = self._part.values(self._regions.outcome.points[block])
+        rows = np.arange(block.start, block.stop)
         for index, stage in enumerate(kept.stages):
-            chosen = self._pieces.of(index, block)
-            stated = self._pieces.in_network(index, block)
+            chosen, stated = self._pieces.of(index, rows), self._pieces.in_network(index, rows)
             impossible = np.take_along_axis(stage.pieces, chosen, axis=1) != stated
             if impossible.any():
                 choice, region = np.argwhere(impossible)[0].tolist()

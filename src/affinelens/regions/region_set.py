@@ -396,7 +396,7 @@ class RegionSet:
         return self.column("volume")
 
     def lipschitz_constant(self, norm: str = "l2") -> float:
-        """The largest slope of the network over the regions, in ``"l2"`` or ``"linf"``: its local Lipschitz constant."""
+        """The network's local Lipschitz constant, in ``"l2"`` or ``"linf"``: its largest slope over the regions."""
         from affinelens.measure.lipschitz import lipschitz_constant
 
         return lipschitz_constant(self, norm)

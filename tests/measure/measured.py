@@ -1,0 +1,32 @@
+"""Networks with geometry that is known by hand, for the tests of what is measured."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+import affinelens as al
+
+# |x| on two units: x >= 0 and x <= 0
+ABSOLUTE = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])]
+
+
+def tent(depth: int) -> Any:
+    """The tent map composed with itself: slope 2^depth all over [0, 1]."""
+    fold = ([[2.0], [4.0]], [0.0, -2.0])
+    again = ([[2.0, -2.0], [4.0, -4.0]], [0.0, -2.0])
+    return [fold, *[again] * (depth - 1), ([[1.0, -1.0]], [0.0])]
+
+
+def random_layers(*sizes: int, seed: int = 0) -> list[tuple[Any, Any]]:
+    generator = np.random.default_rng(seed)
+    return [
+        (generator.normal(size=(outputs, inputs)), generator.normal(size=outputs) / 2)
+        for inputs, outputs in pairwise(sizes)
+    ]
+
+
+def random_set(*sizes: int, seed: int = 0, **options: Any) -> al.RegionSet:
+    return al.enumerate(random_layers(*sizes, seed=seed), al.Box(-1, 1, dim=sizes[0]), workers=1, **options)
