@@ -1,7 +1,7 @@
 """``make bench``: how fast regions are found and counted, each ratio measured side by side in one run.
 
 ``python -m benchmarks --acas NET.onnx`` adds ACAS Xu network 1_1 on the box of its property 3. ``--mnist-fc NET.onnx
-IMAGES`` adds a classifier on a ball around the first image of an IDX file. ``--properties FOLDER`` adds verdicts on a
+IMAGES`` adds a classifier on a ball around the first image of an IDX file. ``--tll NET.onnx`` adds linear regions. ``--properties FOLDER`` adds verdicts on a
 VNN-COMP benchmark; see :mod:`benchmarks.verification`. ``--peers`` (``make bench-peers``) adds relucent and affinitree,
 each from an environment of its own.
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import affinelens as al
+from benchmarks.complex import complex_of_regions, linear_regions_of
 from benchmarks.image_ball import image_ball
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
@@ -46,6 +47,7 @@ def main() -> None:
     )
     parser.add_argument("--peers", action="store_true", help="measure relucent and affinitree too")
     parser.add_argument("--properties", metavar="FOLDER", type=Path, help="a VNN-COMP benchmark to verify")
+    parser.add_argument("--tll", nargs="+", metavar="NET.onnx", help="two-level-lattice networks of two inputs")
     parser.add_argument("--quick", action="store_true", help="leave out the largest cases")
     arguments = parser.parse_args()
     cases = CASES[:6] if arguments.quick else CASES
@@ -62,6 +64,9 @@ def main() -> None:
     beside_linear_program()
     if arguments.mnist_fc:
         image_ball(*arguments.mnist_fc)
+    complex_of_regions(quick=arguments.quick)
+    if arguments.tll:
+        linear_regions_of(arguments.tll)
     if not arguments.quick:
         into_directory()
     if arguments.properties:

@@ -93,9 +93,9 @@ def test_networks_whose_units_mostly_stay(tmp_path: Path) -> None:
     """Of these only the pieces of units that can switch are stored; the others are looked at all the same."""
     generator = np.random.default_rng(0)
     layers = [
-        (generator.normal(size=(2000, 2)), 6 * generator.normal(size=2000)),
-        (generator.normal(size=(300, 2000)) / 45, 6 * generator.normal(size=300)),
-        (generator.normal(size=(2, 300)), np.zeros(2)),
+        (generator.normal(size=(1200, 2)), 6 * generator.normal(size=1200)),
+        (generator.normal(size=(1200, 1200)) / 30, 6 * generator.normal(size=1200)),
+        (generator.normal(size=(2, 1200)), np.zeros(2)),
     ]
     rs = al.enumerate(layers, al.Box(-0.02, 0.02, dim=2))
     assert rs.outcome.switching is not None
