@@ -1,9 +1,9 @@
 """``make bench``: how fast regions are found and counted, each ratio measured side by side in one run.
 
 ``python -m benchmarks --acas NET.onnx`` adds ACAS Xu network 1_1 on the box of its property 3. ``--mnist-fc NET.onnx
-IMAGES`` adds a classifier on a ball around the first image of an IDX file. ``--tll NET.onnx`` adds linear regions. ``--properties FOLDER`` adds verdicts on a
+IMAGES`` adds a classifier on a ball around the first image of an IDX file. ``--properties FOLDER`` adds verdicts on a
 VNN-COMP benchmark; see :mod:`benchmarks.verification`. ``--peers`` (``make bench-peers``) adds relucent and affinitree,
-each from an environment of its own.
+each from an environment of its own. ``--tll NET.onnx`` adds the linear regions of such networks.
 """
 
 from __future__ import annotations
