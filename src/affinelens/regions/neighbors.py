@@ -58,10 +58,19 @@ class Neighbors:
         column, piece = _change_across(self._network, self._patterns, self._choices, regions, numbers, signs)
         result[inner] = self._table.with_one_changed(regions, column, piece)
         missing = np.flatnonzero(result[inner] < 0)
-        for i, region, number, sign in zip(
-            inner[missing], regions[missing], numbers[missing], signs[missing], strict=True
-        ):
-            result[i] = self._looked_up_exactly(int(region), int(number), int(sign))
+        of_region: dict[int, list[int]] = {}
+        for i in missing.tolist():
+            of_region.setdefault(int(regions[i]), []).append(i)
+        for i in missing.tolist():
+            if result[inner[i]] >= 0:
+                continue
+            region = int(regions[i])
+            found = self._looked_up_exactly(region, int(numbers[i]), int(signs[i]))
+            result[inner[i]] = found
+            # across the same facet: a choice that changes as it would there has its hyperplane through it
+            for back in of_region.get(found, ()):
+                if self._patterns[region, column[back]] == piece[back]:
+                    result[inner[back]] = region
         return result
 
     def _looked_up_exactly(self, region: int, number: int, sign: int) -> int:
