@@ -3,7 +3,7 @@
 ``python -m benchmarks --acas NET.onnx`` adds ACAS Xu network 1_1 on the box of its property 3. ``--mnist-fc NET.onnx
 IMAGES`` adds a classifier on a ball around the first image of an IDX file. ``--properties FOLDER`` adds verdicts on a
 VNN-COMP benchmark; see :mod:`benchmarks.verification`. ``--peers`` (``make bench-peers``) adds relucent and affinitree,
-each from an environment of its own.
+each from an environment of its own. ``--tll NET.onnx`` adds the linear regions of such networks.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import affinelens as al
+from benchmarks.complex import complex_of_regions, linear_regions_of
 from benchmarks.image_ball import image_ball
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
@@ -47,6 +48,7 @@ def main() -> None:
     )
     parser.add_argument("--peers", action="store_true", help="measure relucent and affinitree too")
     parser.add_argument("--properties", metavar="FOLDER", type=Path, help="a VNN-COMP benchmark to verify")
+    parser.add_argument("--tll", nargs="+", metavar="NET.onnx", help="two-level-lattice networks of two inputs")
     parser.add_argument("--quick", action="store_true", help="leave out the largest cases")
     arguments = parser.parse_args()
     cases = CASES[:6] if arguments.quick else CASES
@@ -63,6 +65,9 @@ def main() -> None:
     beside_linear_program()
     if arguments.mnist_fc:
         image_ball(*arguments.mnist_fc)
+    complex_of_regions(quick=arguments.quick)
+    if arguments.tll:
+        linear_regions_of(arguments.tll)
     if not arguments.quick:
         into_directory()
         pictures()

@@ -19,11 +19,11 @@ from affinelens.domain import Frame
 from affinelens.engine import Columns, Facets, Switching
 from affinelens.network import MaxGroups, Network
 from affinelens.regions.beyond import Beyond
+from affinelens.regions.pattern_table import PatternTable
 from affinelens.restrict import SwitchingPart
 
 Indices = NDArray[np.int64]
 Patterns = NDArray[np.unsignedinteger[Any]]
-_ROWS_AT_ONCE = 1 << 18
 
 
 class Neighbors:
@@ -36,6 +36,7 @@ class Neighbors:
         columns: Columns,
         facets: Facets,
         switching: Switching | None,
+        table: PatternTable,
         part: Callable[[], SwitchingPart],
     ) -> None:
         """The part of the network that can switch is only made if it is needed."""
@@ -46,7 +47,7 @@ class Neighbors:
         self._switching = switching
         self._choices = np.arange(columns.patterns.shape[1]) if switching is None else switching.choices
         self._beyond = cache(lambda: Beyond(part(), frame))
-        self._hashes = _Hashes(self._patterns, max((s.activation.pieces for s in network.stages), default=1) + 1)
+        self._table = table
 
     def beyond(self, facets: Indices) -> Indices:
         """For each facet, by its place among all, the index of the region beyond it, or -1."""
@@ -55,18 +56,28 @@ class Neighbors:
         numbers, signs = self._facets.numbers[facets[inner]] - self._domain_rows, self._facets.signs[facets[inner]]
         regions = np.searchsorted(self._facets.offsets, facets[inner], side="right") - 1
         column, piece = _change_across(self._network, self._patterns, self._choices, regions, numbers, signs)
-        result[inner] = self._hashes.with_one_changed(regions, column, piece)
+        result[inner] = self._table.with_one_changed(regions, column, piece)
         missing = np.flatnonzero(result[inner] < 0)
-        for i, region, number, sign in zip(
-            inner[missing], regions[missing], numbers[missing], signs[missing], strict=True
-        ):
-            result[i] = self._looked_up_exactly(int(region), int(number), int(sign))
+        of_region: dict[int, list[int]] = {}
+        for i in missing.tolist():
+            of_region.setdefault(int(regions[i]), []).append(i)
+        for i in missing.tolist():
+            if result[inner[i]] >= 0:
+                continue
+            region = int(regions[i])
+            found = self._looked_up_exactly(region, int(numbers[i]), int(signs[i]))
+            result[inner[i]] = found
+            # across the same facet: a choice that changes as it would there has its hyperplane through it
+            for back in of_region.get(found, ()):
+                if self._patterns[region, column[back]] == piece[back]:
+                    result[inner[back]] = region
         return result
 
     def _looked_up_exactly(self, region: int, number: int, sign: int) -> int:
         own = self._patterns[region]
         whole = own if self._switching is None else self._switching.whole(own)
-        return self._hashes.place(self._beyond().pattern(whole, number, sign)[self._choices])
+        beyond = self._beyond().pattern(whole, number, sign)[self._choices]
+        return int(self._table.places(beyond[None])[0])
 
 
 def _change_across(
@@ -93,41 +104,3 @@ def _change_across(
         else:
             piece[here] = before - sign[here]
     return column, piece
-
-
-class _Hashes:
-    """Finds patterns by hash, and compares them in full."""
-
-    def __init__(self, patterns: Patterns, pieces: int) -> None:
-        self._patterns = patterns
-        self._pieces = pieces
-        generator = np.random.default_rng(0)
-        self._codes = generator.integers(0, 2**63, size=(patterns.shape[1], pieces), dtype=np.uint64)
-        self._hashes = np.zeros(len(patterns), dtype=np.uint64)
-        for column in range(patterns.shape[1]):
-            self._hashes ^= self._codes[column, patterns[:, column]]
-        self._order = np.argsort(self._hashes, kind="stable")
-        self._sorted = self._hashes[self._order]
-
-    def with_one_changed(self, rows: Indices, column: Indices, piece: Indices) -> Indices:
-        """Where there is a pattern like one of the rows but for one choice, or -1."""
-        before = self._patterns[rows, column]
-        wanted = self._hashes[rows] ^ self._codes[column, before]
-        wanted ^= self._codes[column, np.clip(piece, 0, self._pieces - 1)]
-        result = self._candidates(wanted)
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            part = slice(start, start + _ROWS_AT_ONCE)
-            expected = self._patterns[rows[part]].copy()
-            expected[np.arange(len(expected)), column[part]] = piece[part]
-            same = (self._patterns[result[part]] == expected).all(axis=1)
-            result[part] = np.where(same, result[part], -1)
-        return result
-
-    def place(self, pattern: Patterns) -> int:
-        """Where a pattern is, or -1."""
-        wanted = np.bitwise_xor.reduce(self._codes[np.arange(len(pattern)), pattern])
-        found = int(self._candidates(np.array([wanted], dtype=np.uint64))[0])
-        return found if np.array_equal(self._patterns[found], pattern) else -1
-
-    def _candidates(self, wanted: NDArray[np.uint64]) -> Indices:
-        return self._order[np.minimum(np.searchsorted(self._sorted, wanted), len(self._order) - 1)]

@@ -24,6 +24,7 @@ from affinelens.regions.corners import corners
 from affinelens.regions.local import LocalRegions
 from affinelens.regions.locate import patterns_at
 from affinelens.regions.neighbors import Neighbors
+from affinelens.regions.pattern_table import PatternTable
 from affinelens.regions.region import Region
 from affinelens.restrict import SwitchingPart, restrict
 
@@ -62,7 +63,6 @@ class RegionSet:
         self.domain = domain
         self.outcome = outcome
         self.options = options
-        self._lookup: dict[bytes, int] | None = None
         self._boundaries: dict[Decision, DecisionBoundary] = {}
         self._measured: dict[str, NDArray[Any]] = {}
 
@@ -199,7 +199,14 @@ class RegionSet:
     @cached_property
     def _neighbors(self) -> Neighbors:
         frame, table = self.domain.frame, self.outcome.table
-        return Neighbors(self.network, frame, table, self._facets, self.outcome.switching, lambda: self.switching_part)
+        return Neighbors(
+            self.network, frame, table, self._facets, self.outcome.switching, self._pattern_table,
+            lambda: self.switching_part,
+        )  # fmt: skip
+
+    @cached_property
+    def _pattern_table(self) -> PatternTable:
+        return PatternTable(self.switching_patterns, int(self.network.choice_pieces.max(initial=1)))
 
     def adjacency(self) -> Adjacency:
         """Which regions share a facet, and which hyperplane lies between them: a sparse matrix, a row a region."""
@@ -325,10 +332,7 @@ class RegionSet:
             return result
         interior = self[0].local.exact_point
         patterns = patterns_at(self.switching_part, coordinates[inside], interior)
-        if self._lookup is None:
-            self._lookup = {pattern.tobytes(): i for i, pattern in enumerate(self.switching_patterns)}
-        lookup = self._lookup
-        result[inside] = [lookup.get(pattern[self.switching].tobytes(), -1) for pattern in patterns]
+        result[inside] = self._pattern_table.places(patterns[:, self.switching])
         return result
 
     def decision_boundary(self, *, output: int | None = None, threshold: float | None = None) -> DecisionBoundary:
