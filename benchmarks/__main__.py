@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import affinelens as al
+from benchmarks.decision import main as decisions
 from benchmarks.image_ball import image_ball
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
@@ -62,6 +63,7 @@ def main() -> None:
     beside_linear_program()
     if arguments.mnist_fc:
         image_ball(*arguments.mnist_fc)
+    decisions()
     if not arguments.quick:
         into_directory()
     if arguments.properties:
