@@ -19,6 +19,7 @@ from typing import Any
 
 import affinelens as al
 from benchmarks.complex import complex_of_regions, linear_regions_of
+from benchmarks.decision import main as decisions
 from benchmarks.image_ball import image_ball
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
@@ -68,6 +69,7 @@ def main() -> None:
     complex_of_regions(quick=arguments.quick)
     if arguments.tll:
         linear_regions_of(arguments.tll)
+    decisions()
     if not arguments.quick:
         into_directory()
         pictures()

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import affinelens as al
+from affinelens.engine import choice
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision_boundary import DecisionBoundary
+from affinelens.restrict import areas, restrict
 from brute_force import Layer
 from networks import compiled, evaluate
 
@@ -328,6 +330,26 @@ def test_of_a_large_network_only_what_switches_is_looked_at() -> None:
     assert outputs[:, -1] == pytest.approx(outputs[:, -2], abs=1e-9)
 
 
+@pytest.mark.parametrize(("sizes", "seed", "whole"), [([2, 8, 8, 3], 15, True), ([3, 8, 6, 3], 7, False)])
+def test_a_domain_walked_in_patches_has_the_same_boundary(
+    sizes: list[int], seed: int, whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layers, domain = random_layers(sizes, seed, whole=whole), al.Box(-1, 1, dim=sizes[0])
+    reference = al.enumerate(layers, domain).decision_boundary()
+    monkeypatch.setattr(areas, "_MANY_SWITCHING", 4)
+    monkeypatch.setattr(choice, "_MANY_COEFFICIENTS", 1)
+    rs = al.enumerate(layers, domain)
+    boundary = rs.decision_boundary()
+    assert restrict(boundary.cells.parts.network, domain.frame).patches
+    assert sorted(boundary.measures.tolist()) == pytest.approx(sorted(reference.measures.tolist()), rel=1e-9)
+    assert np.array_equal(rs.locate(boundary.cells.parts.points), boundary.cells.regions)
+    assert boundary.class_shares.tolist() == pytest.approx(reference.class_shares.tolist())
+    for piece in boundary:
+        for corner in piece.exact_vertices:
+            outputs = exact_outputs(layers, corner)
+            assert [outputs[c] for c in piece.classes] == [max(outputs)] * 2
+
+
 @pytest.mark.parametrize(
     ("model", "width"),
     [
@@ -359,6 +381,13 @@ def columns(boundary: DecisionBoundary, rows: Any = slice(None)) -> Any:
     return zip(
         boundary.regions[rows].tolist(), boundary.classes[rows].tolist(), boundary.measures[rows].tolist(), strict=True
     )
+
+
+def test_a_set_that_lacks_a_region_is_refused() -> None:
+    rs = al.enumerate(random_layers([2, 8, 8, 3], 3, whole=False), al.Box(-1, 1, dim=2))
+    lacking = replace(rs.outcome, columns=rs.outcome.table[1 : len(rs)], layer_counts=(0, len(rs) - 1))
+    with pytest.raises(AffineLensError, match="said to be complete"):
+        al.RegionSet(rs.network, rs.domain, lacking, {}).decision_boundary()
 
 
 def test_a_set_without_regions_has_no_boundary() -> None:

@@ -161,7 +161,12 @@ def _places(regions: RegionSet, outcome: Outcome) -> Indices:
         whole[:, column] = _column(outcome, choice)
     keys, wanted = _as_keys(stored), _as_keys(whole)
     order = np.argsort(keys, kind="stable")
-    return order[np.searchsorted(keys[order], wanted)]
+    places = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
+    if len(np.unique(places)) < len(keys) or (keys[places] != wanted).any():
+        raise AffineLensError(
+            "the set is said to be complete, but does not have the network's regions; enumerate again"
+        )
+    return places
 
 
 def _as_keys(patterns: NDArray[np.unsignedinteger]) -> NDArray[np.void]:

@@ -102,8 +102,9 @@ class FacetLists:
         undecided = np.zeros(signs.shape, dtype=bool)
         hints = np.full((*signs.shape, dim), -1, dtype=np.int32)
         empty = np.zeros((0, block.stop - block.start, dim + 1))
+        functions = np.concatenate([empty, *(stage.table[:, stage.place] for stage in before)])
         arguments = (
-            np.concatenate([empty, *(stage.table[:, stage.place] for stage in before)]), self._domain, self._breaks, signs, listed, offsets - offsets[0], wanted,
+            functions, self._domain, self._breaks, signs, listed, offsets - offsets[0], wanted,
             self._middle, self._radius, self._reach, undecided, hints,
         )  # fmt: skip
         compile_announced(_prove_implied, lambda: _prove_implied(*arguments), None)

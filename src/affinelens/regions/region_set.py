@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
     from affinelens.measure.adjacency import Adjacency
     from affinelens.measure.audit import AuditReport
-    from affinelens.measure.linear_regions import LinearRegions
     from affinelens.measure.boundary_distance import Distance, Distances
+    from affinelens.measure.bounds import RegionBounds
     from affinelens.measure.decision import Decision
     from affinelens.measure.decision_boundary import DecisionBoundary
-    from affinelens.measure.bounds import RegionBounds
+    from affinelens.measure.linear_regions import LinearRegions
     from affinelens.measure.output_range import OutputRange
 
 Floats = NDArray[np.float64]
