@@ -47,7 +47,7 @@ def partition(
         Axes to draw on; without them a figure is made, ``ax.figure``.
     color
         ``"neighbors"`` (neighbours differ), ``"class"`` (regions are cut where the class changes), ``"volume"``,
-        ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, or a number a region.
+        ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, ``"plain"`` (all alike), or a number a region.
     boundary
         Draw the decision boundary; by default only with ``color="class"``.
     hyperplanes
