@@ -301,7 +301,10 @@ def audit_command(run: str, samples: int, seed: int, as_json: bool) -> int:
 @click.argument("run", metavar="RUN")
 @plot_options
 def plot_command(run: str, **options: Any) -> int:
-    """Draw the regions in RUN: a line's graph, a plane's or a space's partition, or another --kind of picture."""
+    """Draw a saved RUN.
+
+    On a line the function's graph is drawn, in a plane or a space its regions; --kind asks for another picture.
+    """
     click.echo(f"saved in {draw_run(run, **options)}")
     return 0
 

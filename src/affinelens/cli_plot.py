@@ -25,7 +25,10 @@ def plot_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--kind", default="regions", show_default=True, metavar="NAME",
                 help="regions, surface, images, stages, volumes or layers.",
             ),
-            click.option("--color", metavar="NAME", help="neighbors, class, volume, gradient, facets ..."),
+            click.option(
+                "--color", metavar="NAME",
+                help="neighbors, class, volume, gradient, facets, vertices, output or plain.  [default: neighbors]",
+            ),
             click.option("--boundary/--no-boundary", default=None, help="Draw the decision boundary (2-D)."),
             click.option("--hyperplanes/--no-hyperplanes", default=None, help="Draw units' lines by stage (2-D)."),
             click.option(

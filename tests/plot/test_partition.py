@@ -110,10 +110,17 @@ def test_a_window_shows_what_is_inside_it() -> None:
         assert (ax.get_xlim(), ax.get_ylim()) == ((-0.25, 0.5), (0.0, 0.25))
 
 
+def test_an_incomplete_set_is_shown_in_the_whole_domain() -> None:
+    regions = al.enumerate(REGIONS.network, REGIONS.domain, max_regions=5)
+    ax = regions.plot()
+    assert len(rings(polygons(ax))) == len(regions) < len(REGIONS)
+    assert (ax.get_xlim(), ax.get_ylim()) == ((-1, 1), (-1, 1))
+
+
 def test_numbers_become_colours_in_their_order() -> None:
     numbers = np.arange(len(REGIONS), dtype=float)
     ax = REGIONS.plot(color=numbers)
-    scale = Normalize(*np.percentile(numbers, [1, 100]))
+    scale = Normalize(*np.percentile(numbers, [5, 100]))
     np.testing.assert_allclose(polygons(ax).get_facecolor(), colormaps["viridis"](scale(numbers)))
     assert len(ax.child_axes) == 1
 

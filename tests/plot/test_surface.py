@@ -52,3 +52,10 @@ def test_pieces_meet_in_the_decision_boundary() -> None:
 def test_an_output_that_is_not_there_is_refused() -> None:
     with pytest.raises(al.AffineLensError, match="from 0 to 1"):
         surface(linear_set([[1, -1], [-1, 1]], [0, 0]), output=2)
+
+
+def test_a_constant_has_a_surface_and_no_boundary() -> None:
+    ax = surface(linear_set([[0, 0]], [1]))
+    assert len(ax.collections) == 1
+    for face in corners(ax):
+        assert (face[:, 2] == 1).all()

@@ -78,9 +78,10 @@ def arrange_space(ax: Any, sides: Sequence[float], names: Sequence[str], *, elev
     ax.set_box_aspect(sides, zoom=0.88)
     ax.view_init(elev=elevation, azim=_AZIMUTH)
     ax.set(xlabel=names[0], ylabel=names[1], zlabel=names[2])
-    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+    # Where two axes meet in front, only one of them names its end.
+    for axis, prune in ((ax.xaxis, "upper"), (ax.yaxis, "both"), (ax.zaxis, "lower")):
         axis.set_pane_color((1, 1, 1, 0))
-        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10], prune=prune))
     ax.tick_params(labelsize="small", pad=0)
     ax.grid(False)
 

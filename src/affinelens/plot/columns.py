@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-NEIGHBORS, CLASS = "neighbors", "class"
+NEIGHBORS, CLASS, PLAIN = "neighbors", "class", "plain"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ _BY_NAME: dict[str, tuple[str, Callable[[RegionSet], Any], bool]] = {
     "vertices": ("vertices", lambda regions: np.diff(regions.vertex_offsets), False),
     "output": ("output", lambda regions: affine_maps(regions).at(regions.local.points)[:, 0], False),
 }
-COLORS = (NEIGHBORS, CLASS, *_BY_NAME)
+COLORS = (NEIGHBORS, CLASS, *_BY_NAME, PLAIN)
 
 
 def column(regions: RegionSet, color: Any) -> Column:

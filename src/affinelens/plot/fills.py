@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LogNorm, Normalize
+from matplotlib.colors import LogNorm, Normalize, to_rgba
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
-from affinelens.plot.columns import CLASS, NEIGHBORS, classes, column
-from affinelens.plot.palette import CLASSES, FILLS, NUMBERS, colors_of, neighbor_colors
+from affinelens.plot.columns import CLASS, NEIGHBORS, PLAIN, classes, column
+from affinelens.plot.palette import CLASSES, FILLS, NUMBERS, PAPER, colors_of, neighbor_colors
 
 if TYPE_CHECKING:
     from affinelens.regions import RegionSet
@@ -22,7 +22,7 @@ Indices = NDArray[np.int64]
 # At most so many classes or stages are named beside a picture.
 _MOST_NAMED = 12
 # Colours spread over the numbers from this percentile on, so that a few tiny regions do not take most of them.
-_LOWEST_SHOWN = 1.0
+_LOWEST_SHOWN = 5.0
 _CLASS_STRENGTH = 0.55
 
 
@@ -33,7 +33,9 @@ class Fills:
         self._classes: Indices | None = None
         self._scale: ScalarMappable | None = None
         self._name = ""
-        if isinstance(color, str) and color == NEIGHBORS:
+        if isinstance(color, str) and color == PLAIN:
+            self._paint = np.tile(to_rgba(PAPER), (len(regions), 1))
+        elif isinstance(color, str) and color == NEIGHBORS:
             self._paint = colors_of(neighbor_colors(regions), FILLS)
         elif isinstance(color, str) and color == CLASS:
             self._classes = classes(regions)
@@ -83,8 +85,9 @@ def explain(ax: Any, handles: Sequence[Any]) -> None:
     before = [] if old is None else list(old.legend_handles)
     if len(handles) > _MOST_NAMED:
         return
+    beside = 1.3 if ax.child_axes else 1.01
     ax.legend(
-        handles=[*before, *handles], loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0,
+        handles=[*before, *handles], loc="upper left", bbox_to_anchor=(beside, 1.0), frameon=False, borderaxespad=0.0,
         handlelength=1.2, fontsize="small",
     )  # fmt: skip
 

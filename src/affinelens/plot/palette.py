@@ -21,6 +21,7 @@ CLASSES = (
 STAGES = ("#332288", "#cc3311", "#009988", "#ee7733", "#0077bb", "#aa4499", "#555555")
 NUMBERS = "viridis"
 INK = "#222222"
+PAPER = "#f4f2ec"
 # How much darker the colours are each time a list of them is used up.
 _DARKER = 0.75
 

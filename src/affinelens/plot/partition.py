@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
+from affinelens.engine import Status
 from affinelens.errors import AffineLensError
 from affinelens.plot.canvas import frame_axes, new_axes, require_flat
 from affinelens.plot.class_pieces import class_pieces
@@ -47,7 +48,7 @@ def partition(
         Axes to draw on; without them a figure is made, ``ax.figure``.
     color
         ``"neighbors"`` (neighbours differ), ``"class"`` (regions are cut where the class changes), ``"volume"``,
-        ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, or a number a region.
+        ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, ``"plain"`` (all alike), or a number a region.
     boundary
         Draw the decision boundary; by default only with ``color="class"``.
     hyperplanes
@@ -58,6 +59,14 @@ def partition(
         ``(left, right, bottom, top)``: show only this part.
     legend
         Explain the colours beside the picture.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> regions = al.enumerate([([[1, 0], [0, 1]], [0, 0]), ([[1, 1]], [-0.5])], al.Box(-1, 1, dim=2))
+    >>> ax = regions.plot(color="class", window=(0, 1, 0, 1))
+    >>> print(*ax.get_xlim())
+    0.0 1.0
     """
     require_dimension(regions, 2)
     ax = new_axes() if ax is None else require_flat(ax)
@@ -86,12 +95,14 @@ def partition(
 
 
 def require_dimension(regions: RegionSet, dim: int) -> None:
-    """Pictures are for one dimension each."""
+    """Pictures are for one dimension each, and of something."""
     if regions.domain.dim != dim:
         raise AffineLensError(
             f"this picture is of a domain of dimension {dim}, but the set's has {regions.domain.dim}; enumerate on a "
             f"Slice of dimension {dim}"
         )
+    if not len(regions):
+        raise AffineLensError("there is no region to draw; enumerate with a larger limit")
 
 
 def axis_names(regions: RegionSet) -> list[str]:
@@ -140,9 +151,9 @@ def line_width(count: int) -> float:
 
 def _window(regions: RegionSet, window: Sequence[float] | None) -> tuple[Floats, Floats]:
     if window is None:
+        if regions.status is not Status.COMPLETE:
+            return regions.domain.frame.lower, regions.domain.frame.upper
         corners = regions.corners.points
-        if not len(corners):
-            raise AffineLensError("there is no region to draw; enumerate with a larger limit")
         return corners.min(axis=0), corners.max(axis=0)
     numbers = np.asarray(window, dtype=np.float64)
     if numbers.shape != (4,) or not np.isfinite(numbers).all() or numbers[0] >= numbers[1] or numbers[2] >= numbers[3]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from affinelens.errors import AffineLensError
 from affinelens.measure.affine_maps import AffineMaps, affine_maps
 from affinelens.plot.canvas import arrange_space, new_axes, require_solid
-from affinelens.plot.class_pieces import class_pieces
+from affinelens.plot.class_pieces import ClassPieces, class_pieces
 from affinelens.plot.faces import normals
 from affinelens.plot.fills import Fills, class_fills, explain_classes
 from affinelens.plot.palette import INK
@@ -73,11 +73,16 @@ def _draw_by_class(ax: Any, regions: RegionSet) -> Indices:
         beneath[:, 3] = 0.35
         paints.append(_lit(lifted[1], beneath))
     _add(ax, Polygons.joined(lifted), np.concatenate(paints))
-    of_region, points = pieces.boundary_region[:, None], pieces.boundary
-    values = np.einsum("nkd,npd->npk", maps.slopes[of_region[:, 0]], points) + maps.constants[of_region]
+    if len(pieces.boundary):
+        _draw_boundary(ax, maps, pieces)
+    return np.unique(pieces.classes)
+
+
+def _draw_boundary(ax: Any, maps: AffineMaps, pieces: ClassPieces) -> None:
+    region, points = pieces.boundary_region, pieces.boundary
+    values = np.einsum("nkd,npd->npk", maps.slopes[region], points) + maps.constants[region][:, None]
     ends = np.concatenate([points, values.max(axis=2)[:, :, None]], axis=2)
     ax.add_collection3d(Line3DCollection(ends, colors=INK, linewidths=2.0, capstyle="round", zorder=2))
-    return np.unique(pieces.classes)
 
 
 def _draw_output(ax: Any, regions: RegionSet, output: int, color: str | ArrayLike, *, legend: bool) -> None:
@@ -102,8 +107,9 @@ def _lifted(maps: AffineMaps, polygons: Polygons, output: Indices) -> Polygons:
 def _lit(polygons: Polygons, paint: Floats) -> Floats:
     """Colours under a light from above, slopes taken relative to the picture's own proportions."""
     rings = polygons.corners[polygons.is_corner]
-    size = np.maximum(np.ptp(rings, axis=0), np.finfo(float).tiny) / np.array([1.0, 1.0, _HEIGHT])
-    towards = np.abs(normals(polygons.with_corners(polygons.corners / size)) @ (_LIGHT / np.linalg.norm(_LIGHT)))
+    size = np.ptp(rings, axis=0) / np.array([1.0, 1.0, _HEIGHT])
+    in_picture = polygons.with_corners(polygons.corners / np.where(size > 0, size, 1.0))
+    towards = np.abs(normals(in_picture) @ (_LIGHT / np.linalg.norm(_LIGHT)))
     result = paint.copy()
     result[:, :3] *= (0.65 + 0.35 * towards)[:, None]
     return result

@@ -467,8 +467,8 @@ class RegionSet:
         """Draw the set with matplotlib and return the axes: on ``ax``, or on a figure of their own, ``ax.figure``.
 
         In the plane (:func:`affinelens.plot.partition`) options are ``color`` (``"neighbors"``, ``"class"``,
-        ``"volume"``, ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"`` or a number a region), ``boundary``,
-        ``hyperplanes``, ``points`` and ``labels``, ``window`` and ``legend``. In space
+        ``"volume"``, ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, ``"plain"`` or a number a region),
+        ``boundary``, ``hyperplanes``, ``points`` and ``labels``, ``window`` and ``legend``. In space
         (:func:`affinelens.plot.solid`) they are ``color``, ``cut``, ``explode`` and ``legend``; on a line the
         function's graph is drawn (:func:`affinelens.plot.graph`).
         """
