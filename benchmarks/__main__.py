@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import affinelens as al
+from benchmarks.columns import table as columns
 from benchmarks.image_ball import image_ball
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
@@ -64,6 +65,7 @@ def main() -> None:
         image_ball(*arguments.mnist_fc)
     if not arguments.quick:
         into_directory()
+        columns()
     if arguments.properties:
         print()
         verdicts(arguments.properties)
