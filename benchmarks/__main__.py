@@ -20,6 +20,7 @@ from typing import Any
 import affinelens as al
 from benchmarks.complex import complex_of_regions, linear_regions_of
 from benchmarks.decision import main as decisions
+from benchmarks.columns import table as columns
 from benchmarks.image_ball import image_ball
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
@@ -73,6 +74,7 @@ def main() -> None:
     if not arguments.quick:
         into_directory()
         pictures()
+        columns()
     if arguments.properties:
         print()
         verdicts(arguments.properties)

@@ -149,3 +149,12 @@ def test_units_permuted_or_scaled_leave_all_measures_as_they_are() -> None:
     second = al.enumerate(moved, al.Box(-1, 1, dim=2))
     for name in ("volume", "inradius", "jacobian_norm", "border_distance"):
         assert np.sort(first.column(name)) == pytest.approx(np.sort(second.column(name)), abs=1e-9)
+
+
+def test_maps_that_are_not_kept_measure_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, names = random_set(2, 8, 8, 2), ("jacobian_norm", "class", "crossed", "output")
+    columns = {name: kept.column(name) for name in names}
+    monkeypatch.setattr("affinelens.measure.affine_maps._NUMBERS_KEPT", 0)
+    monkeypatch.setattr("affinelens.measure.affine_maps._NUMBERS_AT_ONCE", 200)
+    composed = random_set(2, 8, 8, 2)
+    assert all(composed.column(name) == pytest.approx(columns[name], abs=1e-12) for name in names)

@@ -23,6 +23,8 @@ Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 # Regions are composed together as long as no stage of theirs takes more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 20
+# All maps of a set are kept if they take no more numbers than this.
+_NUMBERS_KEPT = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +49,25 @@ class AffineMaps:
 
 def affine_maps(regions: RegionSet) -> AffineMaps:
     """The affine map of every region, in float64."""
+    composition = Composition(regions)
     count, outputs, dim = len(regions), regions.network.output_size, regions.domain.dim
-    slopes, constants, error = np.empty((count, outputs, dim)), np.empty((count, outputs)), np.zeros(outputs)
-    for rows, maps in affine_map_blocks(regions):
-        slopes[rows], constants[rows], error = maps.slopes, maps.constants, maps.error
-    return AffineMaps(slopes, constants, error)
+    slopes, constants = np.empty((count, outputs, dim)), np.empty((count, outputs))
+    for rows in composition.blocks():
+        maps = composition.outputs(np.arange(rows.start, rows.stop))
+        slopes[rows], constants[rows] = maps.slopes, maps.constants
+    return AffineMaps(slopes, constants, composition.errors[-1])
 
 
 def affine_map_blocks(regions: RegionSet) -> Iterator[tuple[slice, AffineMaps]]:
-    """The affine maps of some regions after others, so that never all of them need be in memory."""
+    """The affine maps of some regions after others; composed anew where all of them would take much memory."""
     composition = Composition(regions)
+    kept = len(regions) * regions.network.output_size * (regions.domain.dim + 1) <= _NUMBERS_KEPT
     for rows in composition.blocks():
-        yield rows, composition.outputs(np.arange(rows.start, rows.stop))
+        if kept:
+            slopes, constants = regions.column("slopes")[rows], regions.column("constants")[rows]
+            yield rows, AffineMaps(slopes, constants, composition.errors[-1])
+        else:
+            yield rows, composition.outputs(np.arange(rows.start, rows.stop))
 
 
 @dataclass(frozen=True, eq=False)
