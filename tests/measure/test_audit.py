@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import affinelens as al
+from affinelens.measure import facet_lists
 from affinelens.measure.audit import AuditReport, Finding
 from command_line import run as command
 from random_layers import random_layers
@@ -131,6 +132,16 @@ def test_high_dimension_has_no_volumes_and_says_what_is_open() -> None:
     assert report["facet lists"].finding is Finding.OPEN
     assert report["volumes"].finding is Finding.OPEN
     assert "dimension 30" in report["volumes"].detail
+
+
+def test_where_facets_are_too_many_a_sample_of_regions_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    rs = al.enumerate(random_layers([2, 8, 1], 0), al.Box(-1, 1, dim=2))
+    monkeypatch.setattr(facet_lists, "_MOST_OPERATIONS", 1000)
+    report = rs.audit()
+    assert report.passed
+    assert not report.proves_complete
+    assert report["facet lists"].finding is report["complete"].finding is Finding.SAMPLED
+    assert 0 < report["facet lists"].count < len(rs)
 
 
 def test_completeness_of_an_incomplete_run_is_not_claimed() -> None:

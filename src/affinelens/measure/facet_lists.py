@@ -36,7 +36,7 @@ Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Signs = NDArray[np.int8]
 # How many operations are spent on trying sets of facets; then it is a sample of regions that is looked at.
-_MOST_OPERATIONS = 10**11
+_MOST_OPERATIONS = 5 * 10**10
 # Constraints of several regions are looked at together as long as they take no more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 17
 # An affine function that is at most e on a box is at most 3 e on one twice as wide; the rest covers the box's rounding.
