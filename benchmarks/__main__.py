@@ -52,6 +52,9 @@ def main() -> None:
     parser.add_argument("--properties", metavar="FOLDER", type=Path, help="a VNN-COMP benchmark to verify")
     parser.add_argument("--tll", nargs="+", metavar="NET.onnx", help="two-level-lattice networks of two inputs")
     parser.add_argument("--quick", action="store_true", help="leave out the largest cases")
+    parser.add_argument(
+        "--tracking", action="store_true", help="measure what tracking adds to a training (needs torch)"
+    )
     arguments = parser.parse_args()
     cases = CASES[:6] if arguments.quick else CASES
     print("regions a second, once the network is laid out for the walk (which takes as long as the last column says)")
@@ -78,6 +81,10 @@ def main() -> None:
     if arguments.properties:
         print()
         verdicts(arguments.properties)
+    if arguments.tracking:
+        from benchmarks.tracking import main as tracking
+
+        tracking()
     if arguments.peers:
         from benchmarks.peers.__main__ import main as peers
 
