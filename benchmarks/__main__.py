@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import affinelens as al
+from benchmarks.columns import table as columns
 from benchmarks.complex import complex_of_regions, linear_regions_of
 from benchmarks.decision import main as decisions
-from benchmarks.columns import table as columns
 from benchmarks.image_ball import image_ball
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
