@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 import affinelens as al
 from affinelens.plot import partition
-from affinelens.plot.columns import volumes
 from affinelens.plot.fills import class_fills
 from affinelens.plot.hyperplanes import inner_sides
 from plot_sets import area, drawn_set, linear_set, rings
@@ -33,7 +32,7 @@ def class_numbers(collection: PolyCollection) -> np.ndarray:
 def test_every_region_is_one_polygon_of_its_own_area() -> None:
     drawn = rings(polygons(REGIONS.plot()))
     assert len(drawn) == len(REGIONS)
-    np.testing.assert_allclose([area(ring) for ring in drawn], volumes(REGIONS), rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose([area(ring) for ring in drawn], REGIONS.volumes(), rtol=1e-9, atol=1e-15)
     assert sum(map(area, drawn)) == pytest.approx(4)
 
 

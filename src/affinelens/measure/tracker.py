@@ -211,7 +211,7 @@ class Tracker(TrainingRecord):
     def _values(self, regions: RegionSet) -> dict[str, float]:
         if isinstance(self._metrics, Mapping):
             return {name: _number(name, metric, regions) for name, metric in self._metrics.items()}
-        found: dict[str, float] = cast(Any, regions).metrics()
+        found: dict[str, float] = regions.metrics()
         names = [name for name in found if name != "regions"] if self._metrics is True else self._metrics
         unknown = [name for name in cast(Sequence[str], names) if name not in found]
         if unknown:

@@ -11,7 +11,7 @@ from matplotlib.colors import LogNorm, Normalize, to_rgba
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
-from affinelens.plot.columns import CLASS, NEIGHBORS, PLAIN, classes, column
+from affinelens.plot.columns import CLASS, NEIGHBORS, PLAIN, column
 from affinelens.plot.palette import CLASSES, FILLS, NUMBERS, PAPER, colors_of, neighbor_colors
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Fills:
         elif isinstance(color, str) and color == NEIGHBORS:
             self._paint = colors_of(neighbor_colors(regions), FILLS)
         elif isinstance(color, str) and color == CLASS:
-            self._classes = classes(regions)
+            self._classes = regions.column("class")
             self._paint = class_fills(self._classes)
         else:
             values = column(regions, color)

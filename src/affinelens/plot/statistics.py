@@ -10,7 +10,6 @@ from matplotlib.ticker import MaxNLocator
 
 from affinelens.errors import AffineLensError
 from affinelens.plot.canvas import new_axes, require_flat
-from affinelens.plot.columns import volumes
 from affinelens.plot.palette import FILLS, INK, STAGES, colors_of
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 def volume_histogram(regions: RegionSet, ax: Axes | None = None, *, bins: int = 40) -> Axes:
     """Draw how many regions have which volume, on a logarithmic scale."""
-    sizes = volumes(regions)
+    sizes = regions.volumes()
     shown = sizes[sizes > 0]
     if not len(shown):
         raise AffineLensError("there is no region with a volume to draw")
