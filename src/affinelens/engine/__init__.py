@@ -47,14 +47,15 @@ def run(
     """Walk all regions; with ``keep`` off, only count them.
 
     ``facets`` and ``vertices`` say which geometry is wanted with each region. Regions go to the sink as they are
-    found, if there is one; otherwise they are in the outcome. Time is counted from here.
+    found, if there is one; otherwise they are in the outcome. Time is counted from here, without
+    that of compiling kernels.
     """
     started = time.monotonic()
     deadline = NEVER if limits.time_limit is None else Deadline(started + limits.time_limit)
-    name = engine
+    name, spent = engine, 0.0
     try:
         chosen = choose(network, frame, engine, keep=keep, progress=progress, deadline=deadline)
-        name = chosen.name
+        name, spent = chosen.name, time.monotonic() - started
         left = replace(limits, time_limit=deadline.left)
         if name == linear_program.NAME:
             outcome = linear_program.run(network, frame, left, facets=facets, keep=keep, progress=progress)
@@ -71,5 +72,6 @@ def run(
             vertices=vertices and keep,
         )  # fmt: skip
         none = replace(NO_DECISIONS, complete=False)
-        outcome = Outcome(name, Status.TIME_LIMIT, none, (0,) * max(len(network.stages), 1), 0.0, columns, share=0.0)
-    return replace(outcome, seconds=time.monotonic() - started)
+        counts, spent = (0,) * max(len(network.stages), 1), time.monotonic() - started
+        outcome = Outcome(name, Status.TIME_LIMIT, none, counts, 0.0, columns, share=0.0)
+    return replace(outcome, seconds=spent + outcome.seconds)
