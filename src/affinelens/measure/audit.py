@@ -8,6 +8,7 @@ none can be missing.
 
 from __future__ import annotations
 
+import textwrap
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from affinelens.measure.unsafe_set import domain_volume
 from affinelens.regions import RegionSet
 
 Indices = NDArray[np.int64]
+# How wide a report's lines are.
+_WIDTH = 79
 _MOST_SAMPLES = 10**7
 # Vertices are rounded, so volumes are: they must agree in half of the digits. A region that is missing is found by its
 # neighbours, however small.
@@ -87,9 +90,14 @@ class AuditReport:
         }  # fmt: skip
 
     def __str__(self) -> str:
-        lines = [f"{check.name:<13} {check.finding!s:<9} {check.detail}" for check in self.checks]
+        lines = [_line(f"{check.name:<13} {check.finding!s:<9} ", check.detail) for check in self.checks]
         end = "passed" if self.passed else "FAILED"
         return "\n".join([*lines, f"audit {end} in {self.seconds:.3g} s"])
+
+
+def _line(label: str, text: str) -> str:
+    """A label and a text beside it, on as many lines as it takes."""
+    return textwrap.fill(text, _WIDTH, initial_indent=label, subsequent_indent=" " * len(label))
 
 
 def audit(regions: RegionSet, *, samples: int = 1000, seed: int = 0) -> AuditReport:
