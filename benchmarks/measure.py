@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import affinelens as al
 from affinelens.engine import Limits
 from affinelens.engine.vertex import COUNT_NAME, NAME
-from affinelens.engine.vertex.driver import Walk
+from affinelens.engine.vertex.driver import Request, Walk
 from affinelens.engine.vertex.program import compile_program
 from affinelens.network import compile_model
 
@@ -45,10 +45,8 @@ def _best(model: Any, domain: al.Domain, name: str, workers: int, *, keep: bool)
     for _ in range(_MOST_RUNS):
         started = time.perf_counter()
         compiled = compile_program(network, domain.frame)
-        walk = Walk(
-            network, None, compiled, Limits(workers=workers), started=time.monotonic(), name=name, facets=False,
-            vertices=False, keep=keep, progress=None, sink=None,
-        )  # fmt: skip
+        asked = Request(time.monotonic(), name, facets=False, vertices=False, keep=keep)
+        walk = Walk(network, None, compiled, Limits(workers=workers), asked)
         ready = time.perf_counter()
         outcome = walk.run()
         done = time.perf_counter()

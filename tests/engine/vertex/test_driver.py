@@ -158,10 +158,9 @@ def scattered(network: Any, *, name: str = "vertex", vertices: bool = False) -> 
     """A walk by one thread that gives away all it can whenever it can."""
     network = network if isinstance(network, al.Network) else al.network(network)
     keep = name == "vertex"
-    walk = driver.Walk(
-        network, None, compile_program(network, cube(network).frame), Limits(), started=0.0, name=name, facets=keep,
-        vertices=vertices, keep=keep, progress=None, sink=None,
-    )  # fmt: skip
+    program = compile_program(network, cube(network).frame)
+    asked = driver.Request(0.0, name, facets=keep, vertices=vertices, keep=keep)
+    walk = driver.Walk(network, None, program, Limits(), asked)
     walk._idle = 1
     walk._queue = _AlwaysShort(walk._queue)
     give_away = walk._give_away

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
@@ -41,16 +40,13 @@ def run(
     from affinelens.engine.vertex.patchwork import Patchwork
     from affinelens.engine.vertex.program import compile_program
     from affinelens.engine.vertex.ready import prepare
-    from affinelens.engine.vertex.driver import Walk
+    from affinelens.engine.vertex.driver import Request, Walk
 
     called = time.monotonic()
     prepare(progress)
     started = time.monotonic()
     deadline = deadline.postponed(started - called)
-    asked: dict[str, Any] = {
-        "started": started, "name": name, "facets": facets and keep, "vertices": vertices and keep, "keep": keep,
-        "progress": progress, "sink": sink,
-    }  # fmt: skip
+    asked = Request(started, name, facets and keep, vertices and keep, keep, progress, sink)
     if kept is not None and kept.patches:
-        return Patchwork(network, frame, kept, wanted, deadline, **asked).run(limits)
-    return Walk(network, kept, compile_program(network, frame, kept, wanted, deadline), limits, **asked).run()
+        return Patchwork(network, frame, kept, wanted, deadline, asked).run(limits)
+    return Walk(network, kept, compile_program(network, frame, kept, wanted, deadline), limits, asked).run()

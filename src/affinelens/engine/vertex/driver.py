@@ -71,8 +71,25 @@ class _Part:
         return None
 
 
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a walk. Its time began at ``started``, by the monotonic clock.
+
+    Under the name ``count`` the last stage's cells are counted without being built. With ``keep`` off, regions are
+    not written down at all.
+    """
+
+    started: float
+    name: str
+    facets: bool
+    vertices: bool
+    keep: bool
+    progress: ProgressFunction | None = None
+    sink: Sink | None = None
+
+
 class Walk:
-    """One enumeration or count; its time began at ``started``, by the monotonic clock."""
+    """One enumeration or count."""
 
     def __init__(
         self,
@@ -80,31 +97,18 @@ class Walk:
         kept: Kept | None,
         compiled: Compiled,
         limits: Limits,
-        *,
-        started: float,
-        name: str,
-        facets: bool,
-        vertices: bool,
-        keep: bool,
-        progress: ProgressFunction | None,
-        sink: Sink | None,
+        asked: Request,
     ) -> None:
-        self._started = started
-        self._name = name
         self._network = network
         self._kept = kept
         self._compiled = compiled
         self._limits = limits
-        self._facets = facets
-        self._vertices = vertices
-        self._keep = keep
-        self._progress = progress
-        self._sink = sink
+        self._asked = asked
         stages = self._compiled.program.stages
         choices = int(self._compiled.program.stage[-1, CHOICE_OFFSET]) if stages else 0
         self._choices = choices
         dim = compiled.program.dim
-        width = choices + 8 * dim + (64 * dim if facets else 0) + (24 * 2**dim if vertices else 0)
+        width = choices + 8 * dim + (64 * dim if asked.facets else 0) + (24 * 2**dim if asked.vertices else 0)
         self._chunk = max(256, min(_MOST_CHUNK_ROWS, _CHUNK_BYTES // width))
         first = _Part(self._new_state())
         self._parts = [first]
@@ -121,9 +125,10 @@ class Walk:
         self._decided = np.zeros(3, dtype=np.int64)
 
     def _new_state(self) -> State:
+        asked = self._asked
         return new_state(
-            self._compiled, self._chunk if self._keep else 1, facets=self._facets, vertices=self._vertices,
-            count_only=not self._keep, sections=self._name == COUNT_NAME,
+            self._compiled, self._chunk if asked.keep else 1, facets=asked.facets, vertices=asked.vertices,
+            count_only=not asked.keep, sections=asked.name == COUNT_NAME,
         )  # fmt: skip
 
     def run(self) -> Outcome:
@@ -151,7 +156,7 @@ class Walk:
 
     def _watch(self) -> Status:
         """Wait for the workers, look at the clock and report."""
-        reported = self._started
+        reported = self._asked.started
         while True:
             with self._lock:
                 if self._is_finished():
@@ -160,11 +165,11 @@ class Walk:
                     return Status.REGION_LIMIT
                 self._lock.wait(_REPORT_EVERY / 2)
             now = time.monotonic()
-            if self._limits.time_limit is not None and now - self._started >= self._limits.time_limit:
+            if self._limits.time_limit is not None and now - self._asked.started >= self._limits.time_limit:
                 return Status.COMPLETE if self._is_finished() else Status.TIME_LIMIT
-            if self._progress is not None and now - reported >= _REPORT_EVERY:
+            if self._asked.progress is not None and now - reported >= _REPORT_EVERY:
                 reported = now
-                self._progress(Progress(self._found, self._layer_counts(), now - self._started))
+                self._asked.progress(Progress(self._found, self._layer_counts(), now - self._asked.started))
 
     def _is_finished(self) -> bool:
         return not self._stop and self._idle == self._limits.workers and not self._queue
@@ -201,7 +206,7 @@ class Walk:
             part.slice = 2 * budget
             status = advance(self._compiled, state, budget)
             self._note(part, arbiter, room)
-            if not self._keep and self._limits.max_regions is not None and self._found > self._limits.max_regions:
+            if not self._asked.keep and self._limits.max_regions is not None and self._found > self._limits.max_regions:
                 self._found = self._limits.max_regions
                 self._counts[-1] = self._found
                 self._stop_here()
@@ -231,7 +236,7 @@ class Walk:
     def _reserve(self, part: _Part) -> int:
         """Set how many regions the next slice may find, so that ``max_regions`` is met exactly."""
         control = part.state.control
-        if not self._keep:
+        if not self._asked.keep:
             control[ROOM] = 1 << 60
             return 1
         if control[EMITTED] == self._chunk:
@@ -251,10 +256,10 @@ class Walk:
             new = emitted - part.emitted
             part.emitted = emitted
             self._found += new
-            if self._limits.max_regions is not None and self._keep:
+            if self._limits.max_regions is not None and self._asked.keep:
                 self._reserved -= room - new
             self._counts += counts
-            if not self._keep:
+            if not self._asked.keep:
                 self._counts[-1] = self._found
             self._decided += [control[DECIDED], control[BY_INTEGERS], arbiter.decided]
         counts[:] = 0
@@ -280,7 +285,7 @@ class Walk:
         """Move what a part has found out of its walk; what the walk will not write to again need not be copied."""
         control, results = part.state.control, part.state.results
         n = int(control[EMITTED])
-        if not n or not self._keep:
+        if not n or not self._asked.keep:
             return
         ends = np.concatenate([np.zeros((1, 2), dtype=np.int64), results.ends[:n]])
         shift, scale = self._compiled.shift, self._compiled.scale
@@ -295,15 +300,15 @@ class Walk:
                 self._numbers(listed[:, 0]),
                 listed[:, 1].astype(np.int8),
                 ends[:, 0].copy(),
-                listed[:, 2].astype(np.int32) if self._vertices else None,
+                listed[:, 2].astype(np.int32) if self._asked.vertices else None,
             )
-            if self._facets
+            if self._asked.facets
             else None,
             Vertices(results.vertices[corners] * scale + shift, results.vertex_tight[corners].copy(), ends[:, 1].copy())
-            if self._vertices
+            if self._asked.vertices
             else None,
         )
-        part.chunks.append(columns if self._sink is None else self._pass_on(columns))
+        part.chunks.append(columns if self._asked.sink is None else self._pass_on(columns))
         part.exact_points = {}
         part.emitted = 0
         control[[EMITTED, FACETS_EMITTED, VERTICES_EMITTED]] = 0
@@ -328,10 +333,10 @@ class Walk:
 
     def _write(self, columns: Columns) -> Any:
         """Call the sink, until it fails once."""
-        if self._sink is None or self._error is not None:
+        if self._asked.sink is None or self._error is not None:
             return None
         try:
-            return self._sink(columns)
+            return self._asked.sink(columns)
         except BaseException as error:
             with self._lock:
                 self._error = error
@@ -343,7 +348,7 @@ class Walk:
         for part in self._parts:
             self._flush(part)
         chunks = [chunk for part in self._parts for chunk in part.chunks]
-        if self._sink is not None:
+        if self._asked.sink is not None:
             chunks = [chunk.result() for chunk in chunks]
         decided, by_integers, by_rationals = (int(n) for n in self._decided)
         certificate = Certificate(
@@ -351,12 +356,12 @@ class Walk:
         )
         none = Columns.of_no_regions(
             self._choices, self._compiled.program.dim, self._network.pattern_type,
-            facets=self._facets, vertices=self._vertices,
+            facets=self._asked.facets, vertices=self._asked.vertices,
         )  # fmt: skip
-        columns = Columns.joined(chunks) if chunks and self._sink is None else none
+        columns = Columns.joined(chunks) if chunks and self._asked.sink is None else none
         return Outcome(
-            self._name, status, certificate, self._layer_counts(), time.monotonic() - self._started, columns,
-            tuple(chunks) if self._sink is not None else (), self._share(status), self._switching,
+            self._asked.name, status, certificate, self._layer_counts(), time.monotonic() - self._asked.started,
+            columns, tuple(chunks) if self._asked.sink is not None else (), self._share(status), self._switching,
         )  # fmt: skip
 
     def _layer_counts(self) -> tuple[int, ...]:

@@ -11,15 +11,15 @@ import numpy as np
 from affinelens.deadline import Deadline, TimeIsUp
 from affinelens.domain import Frame
 from affinelens.engine.outcome import (
-    NO_DECISIONS, Columns, Facets, Limits, Outcome, Progress, ProgressFunction, Sink, Status, Switching,
+    NO_DECISIONS, Columns, Facets, Limits, Outcome, Progress, Status, Switching,
 )  # fmt: skip
-from affinelens.engine.vertex.driver import Walk
+from affinelens.engine.vertex.driver import Request, Walk
 from affinelens.engine.vertex.program import Compiled, compile_program
 from affinelens.engine.vertex.share import domain_volume
 from affinelens.network import Network
 from affinelens.restrict import Clauses, Kept, Patch
 
-_Walked = tuple[Patch, Compiled, Outcome]
+_Walked = tuple[Patch, Outcome]
 
 
 class Patchwork:
@@ -32,27 +32,14 @@ class Patchwork:
         kept: Kept,
         wanted: Clauses,
         deadline: Deadline,
-        *,
-        started: float,
-        name: str,
-        facets: bool,
-        vertices: bool,
-        keep: bool,
-        progress: ProgressFunction | None,
-        sink: Sink | None,
+        asked: Request,
     ) -> None:
         self._network = network
         self._frame = frame
         self._kept = kept
         self._wanted = wanted
         self._deadline = deadline
-        self._name = name
-        self._facets = facets
-        self._vertices = vertices
-        self._keep = keep
-        self._progress = progress
-        self._sink = sink
-        self._started = started
+        self._asked = asked
         self._counts = np.zeros(len(network.stages), dtype=np.int64)
 
     def run(self, limits: Limits) -> Outcome:
@@ -66,7 +53,7 @@ class Patchwork:
                     status = Status.REGION_LIMIT
                     break
                 outcome = self._walk(patch, compiled, limits, found)
-                walked.append((patch, compiled, outcome))
+                walked.append((patch, outcome))
                 self._counts += outcome.layer_counts
                 status = outcome.status
                 if status is not Status.COMPLETE:
@@ -93,59 +80,56 @@ class Patchwork:
     def _walk(self, patch: Patch, compiled: Compiled, limits: Limits, found: int) -> Outcome:
         left = None if limits.max_regions is None else limits.max_regions - found
         translated = _Translation(self._frame, self._kept, patch)
-        sink = self._sink
-        return Walk(
-            self._network,
-            patch.kept,
-            compiled,
-            replace(limits, max_regions=left),
-            started=self._started,
-            name=self._name,
-            facets=self._facets,
-            vertices=self._vertices,
-            keep=self._keep,
-            progress=None if self._progress is None else self._report,
+        sink, progress = self._asked.sink, self._asked.progress
+        asked = replace(
+            self._asked,
+            progress=None if progress is None else self._report,
             sink=translated if sink is None else lambda columns: sink(translated(columns)),
-        ).run()
+        )
+        return Walk(self._network, patch.kept, compiled, replace(limits, max_regions=left), asked).run()
 
     def _report(self, progress: Progress) -> None:
         """Report what a walk has found together with all before it."""
-        assert self._progress is not None
+        assert self._asked.progress is not None
         counts = tuple((self._counts + progress.layer_counts).tolist())
-        self._progress(Progress(int(self._counts[-1]) + progress.regions, counts, progress.seconds, progress.note))
+        self._asked.progress(
+            Progress(int(self._counts[-1]) + progress.regions, counts, progress.seconds, progress.note)
+        )
 
     def _joined(self, status: Status, walked: Sequence[_Walked]) -> Outcome:
-        outcomes = [outcome for _, _, outcome in walked]
+        outcomes = [outcome for _, outcome in walked]
         chunks = [chunk for outcome in outcomes for chunk in outcome.chunks]
         certificate = sum((outcome.certificate for outcome in outcomes), NO_DECISIONS)
         return Outcome(
-            self._name,
+            self._asked.name,
             status,
             replace(certificate, complete=status is Status.COMPLETE),
             tuple(self._counts.tolist()),
-            time.monotonic() - self._started,
-            Columns.joined(chunks) if chunks and self._sink is None else self._no_columns(),
-            () if self._sink is None else tuple(chunks),
+            time.monotonic() - self._asked.started,
+            Columns.joined(chunks) if chunks and self._asked.sink is None else self._no_columns(),
+            () if self._asked.sink is None else tuple(chunks),
             1.0 if status is Status.COMPLETE else self._share(walked),
             Switching(self._kept.choices, self._kept.pattern),
         )
 
     def _no_columns(self) -> Columns:
         choices, kind = len(self._kept.choices), self._network.pattern_type
-        return Columns.of_no_regions(choices, self._frame.dim, kind, facets=self._facets, vertices=self._vertices)
+        return Columns.of_no_regions(
+            choices, self._frame.dim, kind, facets=self._asked.facets, vertices=self._asked.vertices
+        )
 
     def _share(self, walked: Sequence[_Walked]) -> float:
         """How much of the domain's volume was walked."""
         if not walked:
             return 0.0
-        nothing = Kept(replace(self._network, stages=()), (), self._frame.chart)
-        whole = _volume(compile_program(self._network, self._frame, nothing))
-        return sum(_volume(compiled) * (outcome.share or 0.0) for _, compiled, outcome in walked) / whole
+        done = sum(self._volume(patch.area.frame) * (outcome.share or 0.0) for patch, outcome in walked)
+        return done / self._volume(self._frame)
 
-
-def _volume(compiled: Compiled) -> float:
-    """Volume of a program's domain."""
-    return domain_volume(compiled) * float(np.prod(compiled.scale))
+    def _volume(self, frame: Frame) -> float:
+        """Volume of a domain, on which nothing need switch for that."""
+        nothing = Kept(replace(self._network, stages=()), (), frame.chart)
+        compiled = compile_program(self._network, frame, nothing)
+        return domain_volume(compiled) * float(np.prod(compiled.scale))
 
 
 class _Translation:
