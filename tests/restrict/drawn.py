@@ -66,3 +66,9 @@ def rational_points(generator: np.random.Generator, box: Box, count: int) -> lis
     shares = np.where(generator.random((count, 1)) < 0.3, corners, generator.random((count, box.inputs)))
     points = box.lower + shares * (box.upper - box.lower)
     return [[Fraction(v) for v in np.clip(point, box.lower, box.upper).tolist()] for point in points]
+
+
+def as_fraction(value: np.longdouble) -> Fraction:
+    """A number in extended precision, exactly."""
+    high = float(value)
+    return Fraction(high) + Fraction(float(value - np.longdouble(high)))

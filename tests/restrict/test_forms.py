@@ -11,6 +11,7 @@ from affinelens.arithmetic import ExactMatrix
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Dense, LinearMap, Scale, Sparse
 from affinelens.restrict.forms import Form, applied
+from restrict.drawn import as_fraction
 
 
 def _maps(generator: np.random.Generator) -> dict[str, LinearMap]:
@@ -41,26 +42,22 @@ def test_extended_sums_are_within_their_bound(name: str, seed: int) -> None:
         ExactMatrix.from_floats(columns[0])
     )).to_fractions()  # fmt: skip
     for row, values, bound in zip(exact, found, error, strict=True):
-        off = [abs(value - _fraction(computed)) for value, computed in zip(row, values, strict=True)]
+        off = [abs(value - as_fraction(computed)) for value, computed in zip(row, values, strict=True)]
         assert max(off) <= Fraction(bound)
 
 
-def test_extended_sums_are_more_accurate_than_float64() -> None:
+@pytest.mark.parametrize("name", ["convolution", "wide"])
+def test_extended_sums_are_more_accurate_than_float64(name: str) -> None:
     if np.finfo(np.longdouble).eps >= np.finfo(np.float64).eps:
         pytest.skip("this platform has no extended precision")
-    linear = _maps(np.random.default_rng(1))["convolution"]
+    linear = _maps(np.random.default_rng(1))[name]
     main = np.random.default_rng(2).normal(size=(linear.size_in, 2)).astype(np.longdouble)
     _, error = applied(linear, main)
     assert error.max() < 1e-17 * np.abs(linear.apply_absolute(np.abs(main).astype(np.float64))).max() * 100
 
 
-def _fraction(value: np.longdouble) -> Fraction:
-    high = float(value)
-    return Fraction(high) + Fraction(float(value - np.longdouble(high)))
-
-
 def test_a_chart_that_float64_cannot_hold_has_an_error() -> None:
     third = Form.of_chart(ExactMatrix.from_fractions([[Fraction(1, 3), Fraction(0)], [Fraction(1, 2), Fraction(1)]]))
-    off = abs(_fraction(third.main[0, 0]) - Fraction(1, 3))
+    off = abs(as_fraction(third.main[0, 0]) - Fraction(1, 3))
     assert 0 < off <= Fraction(third.error[0])
     assert third.error[1] == 0.0

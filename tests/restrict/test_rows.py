@@ -9,10 +9,12 @@ import pytest
 
 from affinelens import Box, Network
 from affinelens.arithmetic import ExactMatrix
+from affinelens.network import PiecewiseLinear
 from affinelens.network.adjoint import Adjoint
-from affinelens.network.canonical import input_chart
+from affinelens.network.canonical import AffineSum, Stage, input_chart
+from affinelens.network.linear_map import Chain, Dense
 from affinelens.restrict import AccurateRows, Kept, compact_rows, restrict
-from restrict.drawn import dense_network, pooled_network, rational_points
+from restrict.drawn import as_fraction, dense_network, pooled_network, rational_points
 
 
 def _problem(seed: int) -> tuple[Network, Box, Kept]:
@@ -77,13 +79,31 @@ def test_accurate_and_exact_rows_agree_at_points_of_their_region(seed: int) -> N
                 minus = before[stage][breaks.minus[index]] if breaks.minus[index] >= 0 else Fraction(0)
                 value = before[stage][breaks.plus[index]] - minus - Fraction(breaks.threshold[index])
                 row, error = near_rows[stage, index]
-                near = sum(
-                    (Fraction(float(a)) * x for a, x in zip(row, [*point, Fraction(1)], strict=True)), Fraction(0)
-                )
-                assert abs(near - value) <= Fraction(error) + Fraction(2) ** -50
+                terms = (as_fraction(a) * x for a, x in zip(row, [*point, Fraction(1)], strict=True))
+                assert abs(sum(terms, Fraction(0)) - value) <= Fraction(error)
                 integers = exact.break_row(stage, index, pattern)
                 at_point = sum((int(a) * x for a, x in zip(integers, [*point, Fraction(1)], strict=True)), Fraction(0))
                 assert (at_point > 0) - (at_point < 0) == (value > 0) - (value < 0)
+
+
+def test_a_map_that_is_applied_at_two_places_rounds_by_what_it_is_applied_to_there() -> None:
+    generator = np.random.default_rng(0)
+    weight, larger = generator.normal(size=(4, 4)), 1000 * generator.normal(size=(4, 4))
+    shared = Chain((Dense(larger), Dense(weight)))
+    copied = Chain((Dense(larger.copy()), Dense(weight.copy())))
+    errors = []
+    for second in (shared, copied):
+        relu = PiecewiseLinear.of(4, [0.0], [0, 1], [0, 0])
+        stages = tuple(
+            Stage(f"{k}", AffineSum(4, ((k, linear),)), relu) for k, linear in enumerate((shared, second, second))
+        )
+        network = Network((4,), stages, AffineSum(4, ((3, Dense(weight)),)))
+        box = Box(-1, 1, dim=4)
+        rows = AccurateRows(restrict(network, box.frame), box.frame.chart).break_rows(
+            [(2, 0), (1, 1)], np.ones(12, int)
+        )
+        errors.append([error for _, error in rows])
+    assert errors[0] == errors[1]
 
 
 def _pattern(network: Network, before: list[list[Fraction]]) -> np.ndarray:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import ExactMatrix
 from affinelens.errors import AffineLensError
 from affinelens.network.coefficients import Coefficients
-from affinelens.network.linear_map import Floats, Indices, LinearMap, shortened
+from affinelens.network.linear_map import Floats, Indices, LinearMap, short_bits, shortened
 
 Sizes = tuple[int, ...]
 Slices = tuple[slice, ...]
@@ -189,7 +189,7 @@ class Convolution(LinearMap):
 
     @cached_property
     def halves(self) -> tuple[LinearMap, LinearMap]:
-        short = shortened(self.kernel)
+        short = shortened(self.kernel, short_bits(self.roundings))
         return replace(self, kernel=short), replace(self, kernel=self.kernel - short)
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:

@@ -29,15 +29,16 @@ Indices = NDArray[np.int64]
 _PRODUCTS_AT_A_TIME = 2**20
 
 
-# Coefficients of this many bits, times numbers of as many, can be summed up 2**9 times in float64 without rounding.
-SHORT_BITS = 22
+def short_bits(terms: int) -> int:
+    """How many bits two factors may have, so that so many of their products sum up in float64 without rounding."""
+    return (53 - max(terms - 1, 0).bit_length()) // 2
 
 
-def shortened(values: Floats, axis: int | None = None) -> Floats:
-    """The values (or those along an axis) rounded to multiples of their largest one's 22nd bit."""
+def shortened(values: Floats, bits: int, axis: int | None = None) -> Floats:
+    """The values (or those along an axis) rounded to multiples of their largest one's last bit of so many."""
     largest = np.abs(values).max(axis=axis, keepdims=True, initial=0.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        shift = np.ldexp(1.5, np.frexp(largest)[1] + 52 - SHORT_BITS)
+        shift = np.ldexp(1.5, np.frexp(largest)[1] + 52 - bits)
         short = (values + shift) - shift
     return np.where(np.isfinite(short), short, 0.0)
 
@@ -140,7 +141,7 @@ class Dense(LinearMap):
 
     @cached_property
     def halves(self) -> tuple[LinearMap, LinearMap]:
-        short = shortened(self.weight)
+        short = shortened(self.weight, short_bits(self.roundings))
         return replace(self, weight=short), replace(self, weight=self.weight - short)
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
@@ -211,7 +212,7 @@ class Sparse(LinearMap):
 
     @cached_property
     def halves(self) -> tuple[LinearMap, LinearMap]:
-        short = shortened(self.values)
+        short = shortened(self.values, short_bits(self.roundings))
         return replace(self, values=short), replace(self, values=self.values - short)
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:

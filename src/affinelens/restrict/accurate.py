@@ -8,14 +8,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.arithmetic import ExactMatrix, upward
+from affinelens.arithmetic import ExactMatrix, gamma, upward
 from affinelens.network.linear_map import LinearMap
 from affinelens.restrict.backward import Backward, weighed
-from affinelens.restrict.forms import MAIN_ROUNDOFF, Extended, Form, applied
+from affinelens.restrict.forms import MAIN_ROUNDOFF, Extended, Form, extended_product, lost_bits, rounding_share
 from affinelens.restrict.kept import Kept
 
 Floats = NDArray[np.float64]
 Pattern = NDArray[np.integer[Any]]
+
+
+def _rounding_weights(part: LinearMap, transposed: LinearMap, largest: Floats) -> tuple[Floats, float]:
+    """What a rounding of a cotangent's product with ``transposed`` comes to on values that are at most so large.
+
+    It is at most the first, times the cotangent's absolute entries, and the second, times the largest of them.
+    """
+    whole = upward(part.apply_absolute(largest[:, None])[:, 0])
+    weights = rounding_share(transposed) * whole
+    if transposed.halves is None:
+        return upward(weights), 0.0
+    rest = transposed.halves[1].transposed().apply_absolute(largest[:, None])[:, 0]
+    rounded = gamma(transposed.roundings)
+    return upward(weights + rounded * upward(rest)), float(upward(rounded * lost_bits(transposed) * whole.sum()))
 
 
 class AccurateRows(Backward):
@@ -32,12 +46,17 @@ class AccurateRows(Backward):
         self._chart = Form.of_chart(chart)
         inputs = np.abs(self._chart.main).sum(axis=1).astype(np.float64)
         super().__init__(kept, upward(inputs + self._chart.error))
+        self._weights: dict[tuple[int, int], tuple[Floats, float]] = {}
 
     def apply_transposed(
         self, part: LinearMap, transposed: LinearMap, cotangent: Extended, largest: Floats
     ) -> tuple[Extended, Floats]:
-        behind, rounding = applied(transposed, cotangent)
-        return behind, np.full(cotangent.shape[1], float(rounding @ largest))
+        place = id(part), id(largest)  # a map may be applied at several places
+        if place not in self._weights:
+            self._weights[place] = _rounding_weights(part, transposed, largest)
+        weights, total = self._weights[place]
+        size = np.abs(cotangent).astype(np.float64)
+        return extended_product(transposed, cotangent), upward(weights @ size + total * size.max(axis=0))
 
     def break_rows(self, breaks: Sequence[tuple[int, int]], pattern: Pattern) -> list[tuple[Extended, float]]:
         """Functions ``[w | b]`` of breaks, by stage and number, where the pattern holds; and their errors there."""

@@ -8,6 +8,7 @@ every rounding leaves its bound behind as it happens, and no product of norms ov
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,7 @@ class Backward(ABC):
         self.bounds = kept.bounds
         self.largest = [inputs, *(bounds.output for bounds in kept.bounds)]
         self._transposed: dict[int, LinearMap] = {}
+        self._sizes: dict[tuple[int, int], list[Floats]] = {}
         self._biases: dict[int, tuple[Extended, Floats]] = {}
 
     @abstractmethod
@@ -85,7 +87,7 @@ class Backward(ABC):
             carried.add_constant(cotangent, *self._biases[id(linear.bias)])
 
     def _behind(self, part: LinearMap, cotangent: Columns, largest: Floats, carried: Carried) -> Columns:
-        """The cotangent behind a map that is applied to values of at most the given sizes."""
+        """The cotangent behind a map that is applied to values of at most the given sizes, an array that lives on."""
         if isinstance(part, Sum):
             total = self._behind(part.maps[0], cotangent, largest, carried)
             for other in part.maps[1:]:
@@ -93,10 +95,10 @@ class Backward(ABC):
                 carried.error += self.roundoff * weighed(total, largest)
             return total
         if isinstance(part, Chain):
-            sizes = [largest]
-            for step in part.maps[:-1]:
-                sizes.append(upward(step.apply_absolute(sizes[-1][:, None])[:, 0]))
-            for step, size in zip(reversed(part.maps), reversed(sizes), strict=True):
+            place = id(part), id(largest)  # a map may be applied at several places
+            if place not in self._sizes:
+                self._sizes[place] = list(accumulate(part.maps[:-1], _largest_behind, initial=largest))
+            for step, size in zip(reversed(part.maps), reversed(self._sizes[place]), strict=True):
                 cotangent = self._behind(step, cotangent, size, carried)
             return cotangent
         if id(part) not in self._transposed:
@@ -122,6 +124,11 @@ class Backward(ABC):
             size = np.abs(slopes[rounded]) * self.bounds[index].pre_activation[rounded]
             carried.error += self.roundoff * weighed(arrived[rounded], size)
         return slopes[:, None] * arrived
+
+
+def _largest_behind(sizes: Floats, linear: LinearMap) -> Floats:
+    """Bounds on what a map makes of values that are at most so large."""
+    return upward(linear.apply_absolute(sizes[:, None])[:, 0])
 
 
 def weighed(cotangent: Columns, sizes: Floats) -> Floats:

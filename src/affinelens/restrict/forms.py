@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma, upward
 from affinelens.network.canonical import AffineSum
-from affinelens.network.linear_map import SHORT_BITS, Chain, LinearMap, Sum, shortened
+from affinelens.network.linear_map import Chain, LinearMap, Sum, short_bits, shortened
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 # Extended precision, or float64 again on platforms without it.
 Extended = NDArray[np.longdouble]
 MAIN_ROUNDOFF = float(np.finfo(np.longdouble).eps) / 2
-# So many products of short parts can be summed without rounding.
-_MOST_TERMS = 1 << (53 - 2 * SHORT_BITS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,20 +140,37 @@ def sum_form(linear: AffineSum, sources: Sequence[Form | None]) -> Form:
 
 
 def applied(linear: LinearMap, main: Extended) -> tuple[Extended, Floats]:
-    """A map's value on columns in extended precision, and a bound on the error of each row's sum.
+    """A map's value on columns in extended precision, and a bound on the error of each row's sum."""
+    size = _size(main)[:, None]
+    halves = linear.halves
+    if halves is None:
+        return extended_product(linear, main), upward(rounding_share(linear) * linear.apply_absolute(size)[:, 0])
+    lost = lost_bits(linear) * float(np.abs(main).max(initial=0.0)) * main.shape[1]
+    whole = linear.apply_absolute(np.hstack([size, np.full((linear.size_in, 1), lost)]))
+    unrounded = halves[1].apply_absolute(size)[:, 0] + whole[:, 1]
+    return extended_product(linear, main), upward(
+        gamma(linear.roundings) * unrounded + rounding_share(linear) * whole[:, 0]
+    )
+
+
+def extended_product(linear: LinearMap, main: Extended) -> Extended:
+    """A map's value on columns in extended precision.
 
     Numbers and coefficients are cut into a short part and a rest. Products of short parts are summed in float64 without
-    rounding; what rounds is smaller by 22 bits, or by 44.
+    rounding; what rounds is smaller by some twenty bits, or by twice as many. For column c it is
+
+    - a ``rounding_share`` of ``|A| |c|``, and where the map has halves,
+    - ``gamma`` of its roundings, times what ``|rest|`` makes of ``|c|``, and times ``|A|`` of a column of the
+      ``lost_bits`` of its largest entry.
     """
-    size = _size(main)[:, None]
-    if linear.halves is None or linear.roundings > _MOST_TERMS:
-        relative = gamma(linear.roundings) * MAIN_ROUNDOFF / UNIT_ROUNDOFF if linear.roundings else 0.0
+    if linear.halves is None:
         columns: Any = main  # every map takes columns of any float type
-        return linear.apply(columns).astype(np.longdouble), upward(relative * linear.apply_absolute(size)[:, 0])
+        return linear.apply(columns).astype(np.longdouble)
     short, rest = linear.halves
+    bits = short_bits(linear.roundings)
     high = main.astype(np.float64)
-    first = shortened(high, axis=0)
-    second = shortened(high - first, axis=0)
+    first = shortened(high, bits, axis=0)
+    second = shortened(high - first, bits, axis=0)
     left = (high - first) - second
     exact = short.apply(np.hstack([first, second]))
     width = main.shape[1]
@@ -163,10 +178,19 @@ def applied(linear: LinearMap, main: Extended) -> tuple[Extended, Floats]:
     total = exact[:, :width].astype(np.longdouble)
     for other in others:
         total += other
-    tiny = 2.0 ** (2 - 2 * SHORT_BITS) * float(np.abs(high).max(initial=0.0))
-    unrounded = rest.apply_absolute(size) + linear.apply_absolute(np.full((linear.size_in, 1), tiny * width))
-    rounding = gamma(linear.roundings) * unrounded + 4 * MAIN_ROUNDOFF * linear.apply_absolute(size)
-    return total, upward(rounding[:, 0])
+    return total
+
+
+def rounding_share(linear: LinearMap) -> float:
+    """How much of the sum of absolute terms a product in extended precision may be off by, at its full length."""
+    if linear.halves is not None:
+        return 4 * MAIN_ROUNDOFF
+    return gamma(linear.roundings) * MAIN_ROUNDOFF / UNIT_ROUNDOFF if linear.roundings else 0.0
+
+
+def lost_bits(linear: LinearMap) -> float:
+    """How small, relative to a column's largest entry, that is which two short parts leave of an entry."""
+    return 2.0 ** (2 - 2 * short_bits(linear.roundings))
 
 
 def _size(rows: NDArray[Any]) -> Floats:
