@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.arithmetic.rational import stack_rows
+from affinelens.arithmetic.rational import sparse_matrix, stack_rows
 
 exact_test = settings(deadline=None, derandomize=True, max_examples=60)
 floats = st.floats(allow_nan=False, allow_infinity=False)
@@ -102,3 +102,19 @@ def test_other_coordinates() -> None:
         [Fraction(1, 6), Fraction(-6), shift / 3 + 4 + 5],
         [Fraction(0), Fraction(21), Fraction(1, 7) - 14],
     ]
+
+
+def test_sparse_functions_change_coordinates_as_others_do() -> None:
+    table = np.zeros((5, 6))
+    table[0, 2], table[1, 0], table[2, 4], table[2, 5], table[4, 5] = 1.0, -0.3, 2.0**-40, 7.0, 0.1
+    scale, shift = np.array([0.5, 3.0, 0.1, 1e-30, 0.7]), np.array([0.1, -2.0, 1e20, 0.0, 0.3])
+    plain = ExactMatrix.from_floats(table)
+    unmarked = ExactMatrix(plain.numerators, plain.denominator)
+    moved = plain.in_coordinates(scale, shift)
+    assert moved.to_fractions() == unmarked.in_coordinates(scale, shift).to_fractions()
+
+
+def test_only_what_float64_holds_has_a_float64_source() -> None:
+    assert sparse_matrix([{0: Fraction(1, 4)}, {}], 2).source is not None
+    assert sparse_matrix([{0: Fraction(1, 3)}, {}], 2).source is None
+    assert sparse_matrix([{1: Fraction(10**400)}], 2).source is None

@@ -33,7 +33,7 @@ def as_integers(values: Floats) -> tuple[list[int], int]:
 
 @dataclass(frozen=True)
 class ExactMatrix:
-    """A matrix of rationals, ``numerators / denominator``; ``source`` is the float64 matrix it came from, if any."""
+    """A matrix of rationals, ``numerators / denominator``; ``source`` is the same in float64, if that is at hand."""
 
     numerators: fmpz_mat
     denominator: fmpz
@@ -102,6 +102,8 @@ class ExactMatrix:
 
     def in_coordinates(self, scale: Floats, shift: Floats) -> ExactMatrix:
         """The affine functions ``[W | b]`` of x as functions of y, where ``x = scale * y + shift``."""
+        if self.source is not None and np.count_nonzero(self.source) <= 2 * len(self.source):
+            return sparse_matrix([_moved(row, scale, shift) for row in self.source], self.shape[1])
         change = ExactMatrix.from_floats(np.concatenate([scale, shift, [1.0]]))
         factors, shifted = change.numerators.entries()[: len(scale)], change.numerators.entries()[len(scale) :]
         constants = (self.numerators * fmpz_mat(len(shifted), 1, shifted)).entries()
@@ -141,6 +143,15 @@ class ExactMatrix:
         denominator = int(self.denominator)
         flat = [quotient(int(n), denominator) for n in self.numerators.entries()]
         return np.array(flat, dtype=np.float64).reshape(rows, columns)
+
+
+def _moved(row: Floats, scale: Floats, shift: Floats) -> dict[int, Fraction]:
+    """The entries that are not zero of a row ``[w | b]`` in coordinates y, where ``x = scale * y + shift``."""
+    places = np.flatnonzero(row[:-1]).tolist()
+    weights = {j: Fraction(row[j]) for j in places}
+    found = {j: w * Fraction(scale[j]) for j, w in weights.items()}
+    found[len(row) - 1] = Fraction(row[-1]) + sum((w * Fraction(shift[j]) for j, w in weights.items()), Fraction(0))
+    return {j: entry for j, entry in found.items() if entry}
 
 
 def _rebuild(rows: int, columns: int, numerators: list[int], denominator: int) -> ExactMatrix:
@@ -186,8 +197,11 @@ def stack_rows(matrices: Sequence[ExactMatrix]) -> ExactMatrix:
 def sparse_matrix(rows: Sequence[dict[int, Fraction]], columns: int) -> ExactMatrix:
     """The matrix with the given entries, by column, in each row, and zeros elsewhere."""
     denominator = lcm(*{entry.denominator for row in rows for entry in row.values()})
-    numerators = fmpz_mat(len(rows), columns)
+    numerators, source = fmpz_mat(len(rows), columns), np.zeros((len(rows), columns))
+    exact = True
     for i, row in enumerate(rows):
         for j, entry in row.items():
             numerators[i, j] = entry.numerator * (denominator // entry.denominator)
-    return ExactMatrix(numerators, fmpz(denominator))
+            source[i, j] = quotient(entry.numerator, entry.denominator)
+            exact = exact and np.isfinite(source[i, j]) and Fraction(source[i, j]) == entry
+    return ExactMatrix(numerators, fmpz(denominator), source if exact else None)

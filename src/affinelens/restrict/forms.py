@@ -37,6 +37,10 @@ class Form:
     @classmethod
     def of_chart(cls, chart: ExactMatrix) -> Form:
         """A chart's rows as functions of coordinates in [-1, 1]."""
+        if chart.source is not None:
+            return cls(
+                chart.source.astype(np.longdouble), np.zeros((len(chart.source), 0)), np.zeros(len(chart.source))
+            )
         nearest = ExactMatrix.from_floats(chart.to_floats())
         rest = (chart - nearest).to_floats().astype(np.longdouble)
         rows = nearest.to_floats().astype(np.longdouble) + rest
