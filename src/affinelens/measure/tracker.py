@@ -47,7 +47,8 @@ def track(
 
     Call it with the model and the number of the epoch or step. The model is read at once and left as it was: its
     training mode, gradients and device, and the random state; batch norm is measured in inference mode. Regions are
-    counted in another thread while training goes on. The first call waits for the result, so that whatever is wrong is
+    counted in another thread while training goes on, and from about the tenth measurement in another process, unless
+    ``metrics`` holds functions. The first call waits for the result, so that whatever is wrong is
     said before training; what goes wrong later is written into the table and logged, and training goes on.
 
     Parameters
