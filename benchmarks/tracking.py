@@ -2,7 +2,8 @@
 
 Blocks of ten epochs are trained in turn, one without and one with a tracker that is called once a block and has
 finished before the block ends. ``python -m benchmarks.tracking`` prints the ratio of their times, for weights drawn as
-torch's layers draw them and, with several times more regions, Kaiming-uniform with the gain of ReLU.
+torch's layers draw them and, with several times more regions, Kaiming-uniform with the gain of ReLU; with one thread
+for torch, and with as many as it takes by itself, which for layers this small keep each other waiting on every core.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import affinelens as al
 
 SAMPLES, BATCH, RATE, WIDTH, DEPTH = 200, 32, 1e-4, 32, 6
-EPOCHS_A_BLOCK, BLOCKS = 10, 20
+EPOCHS_A_BLOCK, BLOCKS = 10, 100
 
 
 class Training:
@@ -55,19 +56,22 @@ def two_moons() -> tuple[torch.Tensor, torch.Tensor]:
     return points / points.abs().max(), label
 
 
-def measure(*, full_gain: bool) -> None:
+def measure(threads: int, *, full_gain: bool) -> None:
+    torch.set_num_threads(threads)
     plain, tracked = Training(full_gain=full_gain), Training(full_gain=full_gain)
     tracker = al.track(al.Box(-1, 1, dim=2), every=EPOCHS_A_BLOCK)
     plain.block()
     tracker(tracked.model, 0)
     tracked.block()
-    alone, beside, calls = [], [], []
+    alone, beside, calls, worked = [], [], [], []
     for block in range(1, BLOCKS + 1):
         started = time.perf_counter()
         plain.block()
+        work = time.thread_time()
         between = time.perf_counter()
         tracker(tracked.model, block * EPOCHS_A_BLOCK)
         called = time.perf_counter()
+        worked.append(time.thread_time() - work)
         tracked.block()
         tracker.wait()
         beside.append(time.perf_counter() - between)
@@ -76,20 +80,19 @@ def measure(*, full_gain: bool) -> None:
     counts = [row["regions"] for row in tracker.table]
     ratio = statistics.median(b / a for a, b in zip(alone, beside, strict=True))
     print(
-        f"two moons, {DEPTH} layers of {WIDTH}, tracked every {EPOCHS_A_BLOCK} epochs: {100 * (ratio - 1):.1f} % "
-        f"longer (median of {BLOCKS} blocks of {1e3 * statistics.median(alone):.0f} ms; the shortest took "
-        f"{1e3 * min(alone):.1f} and {1e3 * min(beside):.1f} ms)"
-    )
-    walks = [row["seconds"] for row in tracker.table[1:]]
-    print(
-        f"a call takes {1e3 * statistics.median(calls):.1f} ms of the training's own time and the count beside it "
-        f"{1e3 * statistics.median(walks):.1f} ms; {min(counts)} to {max(counts)} regions"
+        f"{threads} threads, {min(counts)} to {max(counts)} regions: {100 * (ratio - 1):.1f} % longer in the median of "
+        f"{BLOCKS} blocks, {100 * (sum(beside) / sum(alone) - 1):.1f} % in all; a block takes "
+        f"{1e3 * statistics.median(alone):.0f} ms, a call {1e3 * statistics.median(calls):.1f} ms of it "
+        f"({1e3 * statistics.median(worked):.1f} ms of work) and the count beside it "
+        f"{1e3 * statistics.median(row['seconds'] for row in tracker.table[1:]):.1f} ms"
     )
 
 
 def main() -> None:
-    for full_gain in (False, True):
-        measure(full_gain=full_gain)
+    print(f"two moons, {DEPTH} layers of {WIDTH}, tracked every {EPOCHS_A_BLOCK} epochs")
+    for threads in dict.fromkeys([1, torch.get_num_threads()]):
+        for full_gain in (False, True):
+            measure(threads, full_gain=full_gain)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import csv
 import json
 import logging
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import torch
 from torch import nn
 
 import affinelens as al
+from affinelens.measure import measuring_process
+from affinelens.measure.measurement import Measurement
 
 BOX = al.Box(-1, 1, dim=2)
 
@@ -62,6 +65,29 @@ def test_counts_are_those_of_compiling_in_full_at_every_epoch() -> None:
     assert len({regions for _, regions, *_ in expected}) > 1
     assert [len(snapshot.regions) for snapshot in tracker.snapshots] == [regions for _, regions, *_ in expected]
     assert all(row["status"] == "COMPLETE" and row["problem"] == "" for row in tracker.table)
+
+
+def test_counts_are_the_same_from_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring_process, "_FIRST_MEASURED_HERE", 0)
+    module = classifier()
+    tracker = al.track(BOX)
+    for epoch in (0, 1):
+        tracker(module, epoch)
+    tracker.wait()
+    while not tracker._process.is_ready:
+        time.sleep(0.05)
+    with monkeypatch.context() as patch:
+        patch.setattr(Measurement, "row", None)  # here nothing is measured from now on
+        digests = [al.network(module).digest]
+        trained(
+            module, 3, lambda module, epoch: (tracker(module, epoch + 2), digests.append(al.network(module).digest))
+        )
+        rows = tracker.table
+    assert [snapshot.network.digest for snapshot in tracker.snapshots] == [digests[0], *digests]
+    expected = [snapshot.regions.layer_counts for snapshot in tracker.snapshots]
+    assert [(row["layer_1"], row["layer_2"]) for row in rows] == expected
+    assert [row["regions"] for row in rows] == [counts[-1] for counts in expected]
+    assert len(set(expected)) > 1
 
 
 def test_training_is_the_same_with_and_without() -> None:

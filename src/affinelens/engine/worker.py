@@ -1,25 +1,12 @@
-"""Helper processes: each searches one parent at a time and streams the children back.
-
-Helpers are started as plain commands that connect to this process, so that a user's script needs no ``__main__``
-guard. Messages are pickled between our own processes only, over a connection that both ends authenticate with a fresh
-key.
-"""
+"""Helper processes: each searches one parent at a time and streams the children back."""
 
 from __future__ import annotations
 
-import os
 import pickle
-import secrets
-import signal
 import subprocess
-import sys
-import threading
 import time
-from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener, wait
-from pathlib import Path
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import numpy as np
@@ -28,9 +15,8 @@ from affinelens.engine.problem import Cell, Problem
 from affinelens.engine.proofs import Tally
 from affinelens.engine.search import sub_cells
 from affinelens.engine.solver import Solver
+from affinelens.helper_process import Admission, connection_from_helper
 
-_KEY = "AFFINELENS_WORKER_KEY"
-_ADDRESS = "AFFINELENS_WORKER_ADDRESS"
 _SEND_EVERY = 0.05
 Place = tuple[int, ...]
 
@@ -58,13 +44,15 @@ class Pool:
         self._facets = facets
         self._helpers: list[_Helper] = []
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._admission: _Admission | None = None
+        self._admission: Admission | None = None
 
     def start(self, count: int) -> None:
         """Start helpers, which join when they are ready; if the system does not allow any, go on without."""
         welcome = pickle.dumps((self._problem.network, self._problem.frame, self._facets))
         try:
-            self._admission = _Admission(welcome, count, self._helpers)
+            self._admission = Admission(
+                __name__, welcome, count, lambda connection: self._helpers.append(_Helper(connection))
+            )
             self._processes = [self._admission.launch() for _ in range(count)]
         except OSError:
             self.close()
@@ -128,63 +116,9 @@ class Pool:
         self._helpers.clear()
 
 
-class _Admission:
-    """Lets helpers in, from a thread, because they need a while to start; each gets the problem as its welcome."""
-
-    def __init__(self, welcome: bytes, count: int, helpers: list[_Helper]) -> None:
-        self._welcome = welcome
-        self._missing = count
-        self._helpers = helpers
-        self._key = secrets.token_hex(32)
-        self._listener = Listener(authkey=self._key.encode())
-        self._closed = False
-        self._thread = threading.Thread(target=self._admit, daemon=True)
-        self._thread.start()
-
-    def launch(self) -> subprocess.Popen[bytes]:
-        return _launch(str(self._listener.address), self._key)
-
-    def _admit(self) -> None:
-        with self._listener:
-            while self._missing and not self._closed:
-                try:
-                    connection = self._listener.accept()
-                    if not self._closed:
-                        connection.send_bytes(self._welcome)
-                        self._helpers.append(_Helper(connection))
-                        self._missing -= 1
-                except (OSError, EOFError, AuthenticationError):
-                    continue
-
-    def close(self) -> None:
-        """Stop admitting: a last connection, our own, wakes the thread up."""
-        self._closed = True
-        if self._thread.is_alive():
-            with suppress(OSError, EOFError):
-                Client(self._listener.address, authkey=self._key.encode()).close()
-            self._thread.join(timeout=5.0)
-
-
-def _launch(address: str, key: str) -> subprocess.Popen[bytes]:
-    package_parent = str(Path(__file__).resolve().parents[2])
-    inherited = os.environ.get("PYTHONPATH")
-    environment = {
-        **os.environ,
-        _KEY: key,
-        _ADDRESS: address,
-        "PYTHONPATH": os.pathsep.join([package_parent, inherited] if inherited else [package_parent]),
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-    }
-    command = [sys.executable, "-c", "from affinelens.engine.worker import main; main()"]
-    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
-
-
 def main() -> None:
     """What a helper process runs: search each parent it is sent, until the connection closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    connection = Client(os.environ[_ADDRESS], authkey=os.environ[_KEY].encode())
+    connection = connection_from_helper()
     try:
         network, frame, facets = pickle.loads(connection.recv_bytes())
         problem = Problem(network, frame)

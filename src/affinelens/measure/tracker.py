@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, cast
+from numbers import Integral
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from affinelens.domain import Domain
-from affinelens.engine import Limits, Status, require_known
-from affinelens.engine import run as run_engine
-from affinelens.enumeration import (
-    IncompleteError,
-    checked_limits,
-    compile_for,
-    enumerate,
-    require_complete,
-    require_domain,
-    require_inputs,
-)
+from affinelens.engine import require_known
+from affinelens.enumeration import IncompleteError, checked_limits, compile_for, require_domain, require_inputs
 from affinelens.errors import AffineLensError
+from affinelens.measure.measurement import Measurement, Metric
+from affinelens.measure.measuring_process import MeasuringProcess
+from affinelens.measure.serial_thread import SerialThread
 from affinelens.measure.training_record import Row, Snapshot, TrainingRecord
 from affinelens.network import Network, is_torch_module
 from affinelens.network import network as compile_network
-from affinelens.regions import RegionSet
 
-Metric = Callable[[RegionSet], float]
 _log = logging.getLogger("affinelens")
 # How many networks may wait to be counted; then training waits.
 _MOST_WAITING = 4
@@ -57,7 +47,8 @@ def track(
 
     Call it with the model and the number of the epoch or step. The model is read at once and left as it was: its
     training mode, gradients and device, and the random state; batch norm is measured in inference mode. Regions are
-    counted in another thread while training goes on. The first call waits for the result, so that whatever is wrong is
+    counted in another thread while training goes on, and from about the tenth measurement in another process, unless
+    ``metrics`` holds functions. The first call waits for the result, so that whatever is wrong is
     said before training; what goes wrong later is written into the table and logged, and training goes on.
 
     Parameters
@@ -94,13 +85,12 @@ def track(
     if not isinstance(unit, str) or not unit.isidentifier():
         raise AffineLensError(f"unit must be a word such as 'epoch' or 'step', but got {unit!r}")
     return Tracker(
-        domain,
         unit,
         due=_Steps(every, "every"),
         kept=_Steps(int(keep), "keep") if isinstance(keep, bool) and keep else _Steps(keep or (), "keep"),
-        metrics=_checked_metrics(metrics),
-        engine=engine,
-        limits=checked_limits(workers, max_regions, time_limit),
+        measurement=Measurement(
+            domain, _checked_metrics(metrics), engine, checked_limits(workers, max_regions, time_limit)
+        ),
         compiled=_compiler(domain, input_shape, until, fixed),
     )
 
@@ -110,23 +100,20 @@ class Tracker(TrainingRecord):
 
     def __init__(
         self,
-        domain: Domain,
         unit: str,
         *,
         due: _Steps,
         kept: _Steps,
-        metrics: bool | Sequence[str] | Mapping[str, Metric],
-        engine: str,
-        limits: Limits,
+        measurement: Measurement,
         compiled: Callable[[Any], Network],
     ) -> None:
-        super().__init__(domain, unit, {}, {})
+        super().__init__(measurement.domain, unit, {}, {})
         self._due = due
         self._kept = kept
-        self._metrics = metrics
-        self._engine = engine
-        self._limits = limits
+        self._measurement = measurement
         self._compiled = compiled
+        self._thread = SerialThread()
+        self._process = MeasuringProcess(measurement)
         self._is_first = True
         self._waiting: deque[Future[None]] = deque()
 
@@ -136,7 +123,7 @@ class Tracker(TrainingRecord):
         if self._is_first:
             network = self._compiled(model)
             if number in self._due:
-                self._rows[number] = self._measured(network, number)
+                self._rows[number] = {self.unit: number, **self._measurement.row(network)}
                 self._keep(network, number)
             self._is_first = False
         elif number in self._due:
@@ -156,67 +143,24 @@ class Tracker(TrainingRecord):
     def _keep(self, network: Network, step: int) -> None:
         self._snapshots.pop(step, None)
         if step in self._kept:
-            self._snapshots[step] = Snapshot(step, self.unit, partial(self._enumerated, network), network)
+            self._snapshots[step] = Snapshot(step, self.unit, partial(self._measurement.regions, network), network)
 
     def _begin(self, network: Network, step: int) -> None:
-        """Measure in a thread of its own, after those begun before."""
+        """Measure beside the training, after those begun before."""
         while self._waiting and (len(self._waiting) == _MOST_WAITING or self._waiting[0].done()):
             self._waiting.popleft().result()
-        before = self._waiting[-1] if self._waiting else None
-        done: Future[None] = Future()
-        self._waiting.append(done)
-        threading.Thread(target=self._measure, args=(network, step, before, done), daemon=True).start()
+        self._waiting.append(self._thread.do(partial(self._measure, network, step)))
 
-    def _measure(self, network: Network, step: int, before: Future[None] | None, done: Future[None]) -> None:
+    def _measure(self, network: Network, step: int) -> None:
         try:
-            if before is not None:
-                before.exception()
-            try:
-                self._rows[step] = self._measured(network, step)
-            except AffineLensError as error:
-                self._rows[step] = self._failed(step, error)
-            done.set_result(None)
-        except BaseException as error:
-            done.set_exception(error)
-
-    def _measured(self, network: Network, step: int) -> Row:
-        started = time.monotonic()
-        values: dict[str, float] = {}
-        if self._metrics:
-            regions = self._enumerated(network)
-            require_complete(regions.outcome)
-            counts, values = regions.layer_counts, self._values(regions)
-        else:
-            outcome = run_engine(network, self.domain.frame, self._limits, engine=self._engine, keep=False)
-            require_complete(outcome)
-            counts = outcome.layer_counts
-        layers = {f"layer_{number}": cells for number, cells in zip(range(1, len(counts) + 1), counts, strict=True)}
-        return {
-            self.unit: step, "regions": counts[-1], **layers, **values, "status": Status.COMPLETE.name,
-            "seconds": time.monotonic() - started, "problem": "",
-        }  # fmt: skip
+            self._rows[step] = {self.unit: step, **self._process.row(network)}
+        except AffineLensError as error:
+            self._rows[step] = self._failed(step, error)
 
     def _failed(self, step: int, error: AffineLensError) -> Row:
         _log.warning("%s %d could not be measured: %s", self.unit, step, error)
         status = error.status.name if isinstance(error, IncompleteError) else "FAILED"
         return {self.unit: step, "regions": None, "status": status, "seconds": None, "problem": str(error)}
-
-    def _enumerated(self, network: Network) -> RegionSet:
-        limits = self._limits
-        return enumerate(
-            network, self.domain, engine=self._engine, workers=limits.workers, max_regions=limits.max_regions,
-            time_limit=limits.time_limit,
-        )  # fmt: skip
-
-    def _values(self, regions: RegionSet) -> dict[str, float]:
-        if isinstance(self._metrics, Mapping):
-            return {name: _number(name, metric, regions) for name, metric in self._metrics.items()}
-        found: dict[str, float] = regions.metrics()
-        names = [name for name in found if name != "regions"] if self._metrics is True else self._metrics
-        unknown = [name for name in cast(Sequence[str], names) if name not in found]
-        if unknown:
-            raise AffineLensError(f"there is no metric {unknown[0]!r}; there are {', '.join(found)}")
-        return {name: found[name] for name in cast(Sequence[str], names)}
 
 
 class _Steps:
@@ -260,18 +204,6 @@ def _checked_metrics(metrics: Any) -> bool | Sequence[str] | Mapping[str, Metric
     raise AffineLensError(
         f"metrics must be True, a list of names or a mapping from names to functions, but got {metrics!r:.80}"
     )
-
-
-def _number(name: str, metric: Metric, regions: RegionSet) -> float:
-    try:
-        value = metric(regions)
-    except AffineLensError:
-        raise
-    except Exception as error:  # whatever the user's function raises
-        raise AffineLensError(f"metric {name!r} failed ({type(error).__name__}: {error}); mend its function") from error
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise AffineLensError(f"metric {name!r} returned {value!r:.80}; it must return a number")
-    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def _compiler(

@@ -150,6 +150,8 @@ class GraphBuilder:
     def broadcast(self, tensor: Tensor, shape: Shape) -> Tensor:
         if tensor.shape == shape:
             return tensor
+        if tensor.shape == shape[len(shape) - len(tensor.shape) :] and tensor.size == prod(shape):
+            return self.reshape(tensor, shape)
         return self.rearrange(tensor, spread(tensor.positions, shape).reshape(shape))
 
     def transpose(self, tensor: Tensor, axes: Sequence[int]) -> Tensor:
