@@ -34,7 +34,10 @@ class DecisionBoundary:
 
     def __init__(self, cells: ClassCells) -> None:
         self.cells = cells
-        self._pieces = _Pieces.between(cells)
+
+    @cached_property
+    def _pieces(self) -> _Pieces:
+        return _Pieces.between(self.cells)
 
     def __len__(self) -> int:
         return len(self._pieces.facets)

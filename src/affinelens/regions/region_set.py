@@ -204,9 +204,18 @@ class RegionSet:
             lambda: self.switching_part,
         )  # fmt: skip
 
+    def places(self, switching_patterns: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.int64]:
+        """Where each of some patterns of the choices :attr:`switching` is in the set, or -1."""
+        return self._pattern_table.places(switching_patterns)
+
     @cached_property
     def _pattern_table(self) -> PatternTable:
-        return PatternTable(self.switching_patterns, int(self.network.choice_pieces.max(initial=1)))
+        return PatternTable(self.switching_patterns, self.most_pieces)
+
+    @property
+    def most_pieces(self) -> int:
+        """How many pieces a choice of the network has at most."""
+        return int(self.network.choice_pieces.max(initial=1))
 
     def adjacency(self) -> Adjacency:
         """Which regions share a facet, and which hyperplane lies between them: a sparse matrix, a row a region."""
@@ -332,7 +341,7 @@ class RegionSet:
             return result
         interior = self[0].local.exact_point
         patterns = patterns_at(self.switching_part, coordinates[inside], interior)
-        result[inside] = self._pattern_table.places(patterns[:, self.switching])
+        result[inside] = self.places(patterns[:, self.switching])
         return result
 
     def decision_boundary(self, *, output: int | None = None, threshold: float | None = None) -> DecisionBoundary:
