@@ -29,7 +29,8 @@ from affinelens.network import Network
 
 __all__ = [
     "ENGINES", "NO_DECISIONS", "Certificate", "Choice", "Columns", "Facets", "Limits", "Outcome", "Progress",
-    "ProgressFunction", "Selection", "Sink", "Status", "Switching", "Vertices", "choose", "require_known", "run", "shown_counts",
+    "ProgressFunction", "Selection", "Sink", "Status", "Switching", "Vertices", "choose", "require_known", "run",
+    "shown_counts",
 ]  # fmt: skip
 
 

@@ -70,6 +70,11 @@ class DecisionBoundary:
         """All pieces' vertices in the domain's own coordinates; polygons' are in order around them."""
         return self._pieces.vertices.points
 
+    @property
+    def local_segments(self) -> Floats:
+        """Of a two-dimensional domain, each piece's two ends in the domain's own coordinates."""
+        return self.local_vertex_values.reshape(-1, 2, 2)
+
     @cached_property
     def vertex_values(self) -> Floats:
         """All pieces' vertices as inputs; piece i's are from ``vertex_offsets[i]`` to ``vertex_offsets[i + 1]``."""

@@ -1,7 +1,7 @@
 """Keeping a walk to the cells in which selected regions lie.
 
 A region lies in a cell if and only if it is on the cell's side of every hyperplane that the cell was cut by. So the
-regions in a cell are shared out among its parts by one entry of their patterns a cut, and a part that gets none is left.
+regions in a cell are shared out among its parts by one entry of their patterns a cut, and parts that get none are left.
 """
 
 from __future__ import annotations
