@@ -12,7 +12,6 @@ from affinelens.engine.outcome import Outcome
 from affinelens.restrict import Kept
 
 Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Patterns = NDArray[np.unsignedinteger[Any]]
 
 
@@ -40,8 +39,8 @@ class Selection:
             return Selected(self.regions.pieces(np.arange(self._choices)), self.stages)
         here = [stage for stage in kept.stages if stage.stage < self.stages]
         own = kept.choices[kept.choices < self._choices]
-        patterns, inside = self.regions.pieces(own), self._agree_with(kept.pattern, own)
-        places = np.empty(patterns.shape, dtype=patterns.dtype)
+        patterns = self._agreeing(kept.pattern, own)
+        places, inside = np.empty_like(patterns), np.ones(len(patterns), dtype=bool)
         for column, pieces in enumerate(pieces for stage in here for pieces in stage.pieces_by_choice):
             is_piece = patterns[:, column, None] == pieces
             inside &= is_piece.any(axis=1)
@@ -53,14 +52,18 @@ class Selection:
         switching = self.regions.switching
         return self.regions.patterns.shape[1] if switching is None else len(switching.pattern)
 
-    def _agree_with(self, pattern: Patterns, but_for: Indices) -> Bools:
-        """Which regions have the pieces of a pattern in all choices but some."""
-        fixed = np.setdiff1d(np.arange(self._choices), but_for)
-        switching = self.regions.switching
+    def _agreeing(self, pattern: Patterns, choices: Indices) -> Patterns:
+        """Patterns of some choices, of those regions that have a pattern's pieces of all the others."""
+        switching, stored = self.regions.switching, self.regions.patterns
+        fixed = np.setdiff1d(np.arange(self._choices), choices)
+        column = fixed
         if switching is not None:
             constant = np.setdiff1d(fixed, switching.choices)
             if not np.array_equal(switching.pattern[constant], pattern[constant]):
-                return np.zeros(len(self.regions.patterns), dtype=bool)
+                stored = stored[:0]
             fixed = np.intersect1d(fixed, switching.choices)
-        agree: Bools = np.all(self.regions.pieces(fixed) == pattern[fixed], axis=1)
-        return agree
+            column = np.searchsorted(switching.choices, fixed)
+        rows = np.arange(len(stored))
+        for c, piece in zip(column.tolist(), pattern[fixed].tolist(), strict=True):
+            rows = rows[stored[rows, c] == piece]  # few are left soon, where the domain is walked in patches
+        return stored[rows][:, choices] if switching is None else switching.pieces(stored[rows], choices)
