@@ -386,7 +386,7 @@ def columns(boundary: DecisionBoundary, rows: Any = slice(None)) -> Any:
 def test_a_set_that_lacks_a_region_is_refused() -> None:
     rs = al.enumerate(random_layers([2, 8, 8, 3], 3, whole=False), al.Box(-1, 1, dim=2))
     lacking = replace(rs.outcome, columns=rs.outcome.table[1 : len(rs)], layer_counts=(0, len(rs) - 1))
-    with pytest.raises(AffineLensError, match="said to be complete"):
+    with pytest.raises(AffineLensError, match="does not have the network's regions"):
         al.RegionSet(rs.network, rs.domain, lacking, {}).decision_boundary()
 
 

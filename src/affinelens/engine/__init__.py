@@ -24,11 +24,13 @@ from affinelens.engine.outcome import (
     Vertices,
     shown_counts,
 )  # fmt: skip
+from affinelens.engine.selection import Selection
 from affinelens.network import Network
 
 __all__ = [
     "ENGINES", "NO_DECISIONS", "Certificate", "Choice", "Columns", "Facets", "Limits", "Outcome", "Progress",
-    "ProgressFunction", "Sink", "Status", "Switching", "Vertices", "choose", "require_known", "run", "shown_counts",
+    "ProgressFunction", "Selection", "Sink", "Status", "Switching", "Vertices", "choose", "require_known", "run",
+    "shown_counts",
 ]  # fmt: skip
 
 

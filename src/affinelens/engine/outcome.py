@@ -148,6 +148,13 @@ class Vertices:
         inner = slice(int(offsets[0]), int(offsets[-1]))
         return Vertices(self.points[inner], self.tight[inner], offsets - offsets[0])
 
+    def taken(self, regions: NDArray[np.int64]) -> Vertices:
+        """Those of some regions, in the order given."""
+        counts = np.diff(self.offsets)[regions]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[regions] - offsets[:-1], counts)
+        return Vertices(self.points[rows], self.tight[rows], offsets)
+
     @classmethod
     def joined(cls, parts: Sequence[Vertices]) -> Vertices:
         words = max(part.tight.shape[1] for part in parts)
@@ -243,6 +250,16 @@ class Switching:
         result[..., self.choices] = patterns
         return result
 
+    def pieces(
+        self, patterns: NDArray[np.unsignedinteger[Any]], choices: NDArray[np.int64]
+    ) -> NDArray[np.unsignedinteger[Any]]:
+        """Patterns of some choices."""
+        place = np.searchsorted(self.choices, choices)
+        kept = np.append(self.choices, -1)[place] == choices
+        result = np.tile(self.pattern[choices], (len(patterns), 1))
+        result[:, kept] = patterns[:, place[kept]]
+        return result
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -277,6 +294,10 @@ class Outcome:
     @property
     def patterns(self) -> NDArray[np.unsignedinteger[Any]]:
         return self.table.patterns
+
+    def pieces(self, choices: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
+        """The regions' pieces of some of the network's choices, whether patterns are kept for them or not."""
+        return self.patterns[:, choices] if self.switching is None else self.switching.pieces(self.patterns, choices)
 
     @property
     def points(self) -> Floats:

@@ -14,16 +14,13 @@ from flint import fmpz
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
-from affinelens.domain import Frame
-from affinelens.engine import Columns, Facets, Limits, Outcome, Switching, choose, vertex
+from affinelens.engine import Limits, Outcome, Selection, Switching, choose, vertex
 from affinelens.engine.vertex.volume import cell_volumes
 from affinelens.errors import AffineLensError
 from affinelens.measure.affine_maps import affine_maps
 from affinelens.measure.decision import Decision
-from affinelens.measure.last_stage import last_stage_on_region
 from affinelens.network import Network
 from affinelens.regions import RegionSet
-from affinelens.restrict import Kept, restrict
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -87,102 +84,38 @@ class ClassCells:
 
 
 def class_cells(regions: RegionSet, decision: Decision) -> ClassCells:
-    """Cut the regions of a set where the class changes.
-
-    A complete set is walked again with the decision as a last stage; of an incomplete one each region is walked by
-    itself.
-    """
+    """Cut the regions of a set where the class changes: they are walked again with the decision as a last stage."""
     network, frame = decision.added_to(regions.network), regions.domain.frame
     chosen = choose(network, frame, "auto", keep=True)
     if chosen.name != vertex.NAME:
         raise AffineLensError(f"a decision boundary cannot be found here: {chosen.reason}; try a smaller domain")
-    if regions.outcome.certificate.complete:
-        outcome = vertex.run(network, frame, Limits(), kept=chosen.kept, facets=True, vertices=True)
-        origin = _places(regions, outcome)
-    else:
-        kept = chosen.kept or restrict(network, frame)
-        outcomes = [_cut_region(regions, kept, i) for i in range(len(regions))]
-        origin = np.repeat(np.arange(len(regions)), [len(outcome.table) for outcome in outcomes])
-        outcome = _joined(regions, network, outcomes)
-    classes = _classes(network, outcome)
-    parts = RegionSet(network, regions.domain, _with_patterns(regions, network, outcome, origin, classes), {})
+    is_complete = regions.outcome.certificate.complete
+    selection = None if is_complete else Selection(regions.outcome, len(regions.network.stages))
+    outcome = vertex.run(network, frame, Limits(), kept=chosen.kept, facets=True, vertices=True, selection=selection)
+    origin = _places(regions, outcome)
+    classes = outcome.pieces(np.array([network.choice_offsets[-1] - 1]))[:, 0].astype(np.int64)
+    parts = RegionSet(network, regions.domain, _as_cells(regions, network, outcome, origin, classes), {})
     return ClassCells(regions, decision, parts, origin, classes)
 
 
-def _cut_region(regions: RegionSet, kept: Kept, index: int) -> Outcome:
-    """The cells of one region, walked as a domain of its own; facets have the numbers of the whole domain."""
-    frame, rows = regions.domain.frame, regions.exact_halfspaces(index)
-    count = rows.shape[0]
-    domain = Frame(frame.chart, rows, tuple(range(count)), frame.lower, frame.upper)
-    switching = last_stage_on_region(kept, regions.pattern(index))
-    outcome = vertex.run(kept.network, domain, Limits(), kept=switching, facets=True, vertices=True)
-    facets = outcome.table.facets
-    assert facets is not None
-    numbers, signs = facets.numbers + (frame.rows.shape[0] - count), facets.signs.copy()
-    own = facets.numbers < count
-    numbers[own] = regions.facet_numbers(index)[facets.numbers[own]]
-    signs[own] = regions.facet_signs(index)[facets.numbers[own]]
-    renamed = Facets(numbers, signs, facets.offsets, facets.bits)
-    return replace(outcome, columns=replace(outcome.table, facets=renamed))
-
-
-def _joined(regions: RegionSet, network: Network, outcomes: list[Outcome]) -> Outcome:
-    """Cells of single regions as one outcome, with patterns of the class alone."""
-    choices, dim, kind = network.choice_offsets[-1], regions.domain.dim, network.pattern_type
-    tables = [Columns.of_no_regions(1, dim, kind, facets=True, vertices=True)]
-    for outcome in outcomes:
-        tables.append(replace(outcome.table, patterns=_classes(network, outcome).astype(kind)[:, None]))
-    columns = Columns.joined(tables)
-    only_class = Switching(np.array([choices - 1]), np.zeros(choices, dtype=kind))
-    counts = (*regions.layer_counts, len(columns))
-    return replace(regions.outcome, columns=columns, layer_counts=counts, switching=only_class)
-
-
-def _classes(network: Network, outcome: Outcome) -> Indices:
-    """The class of each cell: the last choice."""
-    return _column(outcome, network.choice_offsets[-1] - 1).astype(np.int64)
-
-
-def _column(outcome: Outcome, choice: int) -> NDArray[np.unsignedinteger]:
-    """One choice of every region, whether patterns are kept for it or not."""
-    if outcome.switching is None:
-        return outcome.patterns[:, choice]
-    place = int(np.searchsorted(outcome.switching.choices, choice))
-    if place < len(outcome.switching.choices) and outcome.switching.choices[place] == choice:
-        return outcome.patterns[:, place]
-    return np.full(len(outcome.patterns), outcome.switching.pattern[choice])
-
-
 def _places(regions: RegionSet, outcome: Outcome) -> Indices:
-    """Which region of a complete set each cell of the network with a decision lies in."""
-    stored = regions.switching_patterns
-    whole = np.zeros((len(outcome.patterns), stored.shape[1]), dtype=stored.dtype)
-    for column, choice in enumerate(regions.switching.tolist()):
-        whole[:, column] = _column(outcome, choice)
-    keys, wanted = _as_keys(stored), _as_keys(whole)
-    order = np.argsort(keys, kind="stable")
-    places = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
-    if len(np.unique(places)) < len(keys) or (keys[places] != wanted).any():
-        raise AffineLensError(
-            "the set is said to be complete, but does not have the network's regions; enumerate again"
-        )
+    """Which region of a set each cell of the network with a decision lies in."""
+    places = regions.places(outcome.pieces(regions.switching))
+    if len(np.unique(places)) < len(regions) or (places < 0).any():
+        raise AffineLensError("the set does not have the network's regions; enumerate again")
     return places
 
 
-def _as_keys(patterns: NDArray[np.unsignedinteger]) -> NDArray[np.void]:
-    """Rows as single values that can be sorted and compared."""
-    padded = np.pad(patterns, ((0, 0), (0, 1)))
-    return np.ascontiguousarray(padded).view(np.dtype((np.void, padded.shape[1] * padded.itemsize)))[:, 0]
-
-
-def _with_patterns(
-    regions: RegionSet, network: Network, outcome: Outcome, origin: Indices, classes: Indices
-) -> Outcome:
-    """The cells with patterns of the same choices as their regions, and the class."""
-    kind = network.pattern_type
+def _as_cells(regions: RegionSet, network: Network, outcome: Outcome, origin: Indices, classes: Indices) -> Outcome:
+    """The cells with patterns of the same choices as their regions, and the class; as complete as the regions are."""
+    kind, whole = network.pattern_type, regions.outcome
     patterns = np.hstack([regions.switching_patterns[origin].astype(kind), classes[:, None].astype(kind)])
-    kept, last = regions.outcome.switching, network.choice_offsets[-1] - 1
+    kept, last = whole.switching, network.choice_offsets[-1] - 1
     switching = None if kept is None else Switching(
         np.append(kept.choices, last), np.append(kept.pattern.astype(kind), kind.type(0))
     )  # fmt: skip
-    return replace(outcome, columns=replace(outcome.table, patterns=patterns), switching=switching)
+    certificate = replace(outcome.certificate, complete=whole.certificate.complete)
+    return replace(
+        outcome, status=whole.status, share=whole.share, certificate=certificate,
+        columns=replace(outcome.table, patterns=patterns), switching=switching,
+    )  # fmt: skip

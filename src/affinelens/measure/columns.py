@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from affinelens.errors import AffineLensError
 from affinelens.measure.affine_maps import affine_maps
 from affinelens.measure.border import border_distances
-from affinelens.measure.crossed import crossed_regions
 from affinelens.measure.inscribed_balls import inscribed_balls, vertex_stretch
 from affinelens.measure.slopes import slopes
 from affinelens.measure.volumes import centroids, volume_errors, volumes
@@ -96,6 +95,12 @@ def _maps(regions: RegionSet) -> Computed:
     return {"slopes": maps.slopes, "constants": maps.constants}
 
 
+def _crossed(regions: RegionSet) -> Computed:
+    crossed = np.zeros(len(regions), dtype=np.bool_)
+    crossed[regions.decision_boundary().crossed_regions] = True
+    return {"crossed": crossed}
+
+
 _WAYS: dict[str, Callable[[RegionSet], Computed]] = {
     **dict.fromkeys(("center", "inradius", "inradius_error"), _balls),
     **dict.fromkeys(("gradient_norm", "jacobian_norm", "jacobian_norm_linf", "output", "class"), _slopes),
@@ -105,7 +110,7 @@ _WAYS: dict[str, Callable[[RegionSet], Computed]] = {
     "centroid": lambda regions: {"centroid": centroids(regions)},
     "facet_count": lambda regions: {"facet_count": np.diff(regions.facet_offsets)},
     "vertex_count": lambda regions: {"vertex_count": np.diff(regions.vertex_offsets)},
-    "crossed": lambda regions: {"crossed": crossed_regions(regions)},
+    "crossed": _crossed,
     "border_distance": lambda regions: {"border_distance": border_distances(regions)},
     "vertex_stretch": lambda regions: {"vertex_stretch": vertex_stretch(regions)},
 }

@@ -34,7 +34,10 @@ class DecisionBoundary:
 
     def __init__(self, cells: ClassCells) -> None:
         self.cells = cells
-        self._pieces = _Pieces.between(cells)
+
+    @cached_property
+    def _pieces(self) -> _Pieces:
+        return _Pieces.between(self.cells)
 
     def __len__(self) -> int:
         return len(self._pieces.facets)
@@ -66,6 +69,11 @@ class DecisionBoundary:
     def local_vertex_values(self) -> Floats:
         """All pieces' vertices in the domain's own coordinates; polygons' are in order around them."""
         return self._pieces.vertices.points
+
+    @property
+    def local_segments(self) -> Floats:
+        """Of a two-dimensional domain, each piece's two ends in the domain's own coordinates."""
+        return self.local_vertex_values.reshape(-1, 2, 2)
 
     @cached_property
     def vertex_values(self) -> Floats:

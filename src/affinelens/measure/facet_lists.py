@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactProgram, Infeasible
 from affinelens.engine.compiling import compile_announced
-from affinelens.measure.affine_maps import Composition, StatedPieces
 from affinelens.measure.stated_patterns import expected_signs
 from affinelens.regions import RegionSet
+from affinelens.regions.composition import Composition
+from affinelens.regions.stated_pieces import StatedPieces
 from affinelens.restrict import SwitchingPart
 
 Floats = NDArray[np.float64]
@@ -63,8 +64,8 @@ class FacetLists:
     def __init__(self, regions: RegionSet, seed: int) -> None:
         self._regions = regions
         self._part = regions.switching_part
-        self._composition = Composition(regions)
-        self._pieces = StatedPieces(self._part.kept, regions)
+        self._composition = Composition.of(regions)
+        self._pieces = StatedPieces(self._part.kept, regions.switching_patterns, regions.outcome.switching)
         self._frame = regions.domain.frame
         lower, upper = self._frame.lower, self._frame.upper
         self._middle = lower + (upper - lower) / 2

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
-from affinelens.measure.affine_maps import Composition
 from affinelens.regions import RegionSet
+from affinelens.regions.composition import Composition
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -31,13 +31,13 @@ class Halfspaces:
 def halfspace_blocks(regions: RegionSet) -> Iterator[tuple[slice, Halfspaces]]:
     """The halfspaces of some regions after others, in the order of ``regions.facet_values``."""
     frame, network, offsets = regions.domain.frame, regions.network, regions.facet_offsets
-    composition = Composition(regions)
+    composition = Composition.of(regions)
     domain_rows = frame.rows.to_floats()
     reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
     domain_error = upward(UNIT_ROUNDOFF * (np.abs(domain_rows) @ reach))
     signs = regions.outcome.table.facets.signs if regions.outcome.table.facets is not None else np.zeros(0)
     for block in composition.blocks():
-        functions = composition.functions(np.arange(block.start, block.stop))
+        functions = list(composition.functions(np.arange(block.start, block.stop)))
         own = slice(int(offsets[block.start]), int(offsets[block.stop]))
         numbers, ends = regions.facet_values[own], offsets[block.start + 1 : block.stop + 1] - own.start
         owner = np.repeat(np.arange(block.stop - block.start), np.diff(ends, prepend=0))

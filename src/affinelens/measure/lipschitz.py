@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, gamma
 from affinelens.errors import AffineLensError
-from affinelens.measure.affine_maps import Composition
+from affinelens.measure.affine_maps import composed_maps
 from affinelens.measure.inscribed_balls import steepest_slope
 from affinelens.measure.slopes import spectral_norms
 from affinelens.regions import RegionSet
+from affinelens.regions.composition import Composition
 
 Floats = NDArray[np.float64]
 NORMS = ("l2", "linf")
@@ -45,16 +46,16 @@ def lipschitz_constant(regions: RegionSet, norm: str = "l2") -> float:
 
 def _error(regions: RegionSet, norm: str) -> float:
     """How far the norm of a region's float64 Jacobian may be off, apart from computing it."""
-    rows = Composition(regions).errors[-1] * steepest_slope(regions.domain.frame)
+    rows = Composition.of(regions).errors[-1] * steepest_slope(regions.domain.frame)
     return float(np.sqrt((rows**2).sum()) if norm == "l2" else rows.max() * np.sqrt(regions.domain.dim))
 
 
 def _distinct(regions: RegionSet, candidates: NDArray[np.int64]) -> list[int]:
     """One region of each float64 Jacobian among the candidates."""
-    composition, found = Composition(regions), dict[bytes, int]()
+    composition, found = Composition.of(regions), dict[bytes, int]()
     for start in range(0, len(candidates), _REGIONS_AT_ONCE):
         some = candidates[start : start + _REGIONS_AT_ONCE]
-        for index, slopes in zip(some.tolist(), composition.outputs(some).slopes, strict=True):
+        for index, slopes in zip(some.tolist(), composed_maps(composition, some).slopes, strict=True):
             found.setdefault(slopes.tobytes(), index)
     return list(found.values())
 

@@ -17,7 +17,14 @@ from affinelens.domain import domain_from_json
 from affinelens.errors import AffineLensError
 from affinelens.measure.training_record import Row, Snapshot, TrainingRecord
 from affinelens.regions import RegionSet
-from affinelens.regions.run_directory import load, move_into_place, plain_file_inside, require_writable
+from affinelens.regions.run_directory import load
+from affinelens.regions.saved_directory import (
+    move_into_place,
+    naming_damage,
+    not_saved,
+    read_description,
+    require_place,
+)  # fmt: skip
 from affinelens.version import __version__
 
 RECORD = "record.json"
@@ -29,17 +36,14 @@ _LARGEST_RECORD = 64 * 2**20
 
 def save(record: TrainingRecord, path: Path, *, overwrite: bool = False) -> Path:
     """Write a record, whole or not at all."""
-    require_writable(path, overwrite=overwrite, marker=RECORD, content="a training record")
+    require_place(path, overwrite=overwrite, marker=RECORD, content="a training record")
     folder = Path(tempfile.mkdtemp(dir=path.resolve().parent, prefix=".affinelens-"))
     try:
         _write(record, folder)
         folder.chmod(0o755)
         move_into_place(folder, path)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise AffineLensError(
-            f"{path}: could not be saved ({reason}); nothing was left there, free some space or choose another place"
-        ) from error
+        raise not_saved(path, error) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return path
@@ -78,29 +82,12 @@ def load_record(path: str | Path) -> TrainingRecord:
         raise AffineLensError(
             f"{folder}: not a training record (it has no {RECORD}); give a directory that a tracker's save() wrote"
         )
-    try:
+    with naming_damage(folder, "training record"):
         return _read(folder)
-    except AffineLensError as error:
-        raise error.located(f"{folder}: damaged training record") from error
-    except Exception as error:  # a damaged record fails in many ways; all of them mean the same to a user
-        reason = " ".join(str(error).split())[:200]
-        raise AffineLensError(
-            f"{folder}: damaged training record ({type(error).__name__}: {reason}); write it again"
-        ) from error
 
 
 def _read(folder: Path) -> TrainingRecord:
-    file = plain_file_inside(folder, RECORD)
-    if file.stat().st_size > _LARGEST_RECORD:
-        raise AffineLensError(f"its {RECORD} is larger than any that save() writes")
-    data = json.loads(file.read_text(encoding="utf-8"))
-    if not isinstance(data, dict) or data.get("format") != _FORMAT:
-        raise AffineLensError(f"its {RECORD} is not one that save() wrote")
-    if data.get("format_version") != _FORMAT_VERSION:
-        raise AffineLensError(
-            f"it has format version {data.get('format_version')!r:.40}, and this AffineLens reads {_FORMAT_VERSION}; "
-            f"update AffineLens"
-        )
+    data = read_description(folder, RECORD, _FORMAT, _FORMAT_VERSION, _LARGEST_RECORD)
     unit = data["unit"]
     if not isinstance(unit, str) or not unit.isidentifier():
         raise AffineLensError(f"its steps are called {unit!r:.40}")

@@ -16,9 +16,9 @@ from flint import fmpq, fmpz
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
-from affinelens.measure.affine_maps import StatedPieces
 from affinelens.network import Activation, MaxGroups
 from affinelens.regions import RegionSet
+from affinelens.regions.stated_pieces import StatedPieces
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -50,7 +50,7 @@ class StatedPatterns:
     def __init__(self, regions: RegionSet) -> None:
         self._regions = regions
         self._part = regions.switching_part
-        self._pieces = StatedPieces(self._part.kept, regions)
+        self._pieces = StatedPieces(self._part.kept, regions.switching_patterns, regions.outcome.switching)
         self._rational = np.array(sorted(regions.outcome.exact_points), dtype=np.int64)
         self.tally = PointTally()
 

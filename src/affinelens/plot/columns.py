@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
-from affinelens.measure.affine_maps import AffineMaps, affine_maps
 
 if TYPE_CHECKING:
     from affinelens.regions import RegionSet
@@ -26,15 +25,6 @@ class Column:
     name: str
     values: Floats
     logarithmic: bool = False
-
-
-def class_functions(regions: RegionSet) -> AffineMaps:
-    """The functions whose largest is the class: the outputs or, of a single one, zero and the output."""
-    maps = affine_maps(regions)
-    if maps.constants.shape[1] > 1:
-        return maps
-    pad = ((0, 0), (1, 0))
-    return AffineMaps(np.pad(maps.slopes, (*pad, (0, 0))), np.pad(maps.constants, pad), np.pad(maps.error, (1, 0)))
 
 
 # Shorter names for columns, and what they are called in a legend.

@@ -14,12 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from affinelens.engine import Status
 from affinelens.errors import AffineLensError
 from affinelens.plot.canvas import frame_axes, new_axes, require_flat
-from affinelens.plot.class_pieces import class_pieces
 from affinelens.plot.columns import CLASS, NEIGHBORS
 from affinelens.plot.fills import Fills, class_fills, explain, explain_classes
 from affinelens.plot.hyperplanes import inner_sides
 from affinelens.plot.palette import CLASSES, INK, STAGES, colors_of
-from affinelens.plot.polygons import Polygons, clipped_to_rectangle, region_polygons
+from affinelens.plot.polygons import Polygons, class_polygons, clipped_to_rectangle, region_polygons
 
 if TYPE_CHECKING:
     from affinelens.regions import RegionSet
@@ -72,11 +71,11 @@ def partition(
     ax = new_axes() if ax is None else require_flat(ax)
     lower, upper = _window(regions, window)
     by_class = isinstance(color, str) and color == CLASS
-    pieces = class_pieces(regions) if boundary or by_class else None
     if by_class:
-        assert pieces is not None
-        shown = pieces.polygons if window is None else clipped_to_rectangle(pieces.polygons, lower, upper)
-        _draw_classes(ax, shown, pieces.classes[shown.origin], outlined=not hyperplanes, legend=legend)
+        cells = regions.decision_boundary().cells
+        pieces = class_polygons(cells)
+        shown = pieces if window is None else clipped_to_rectangle(pieces, lower, upper)
+        _draw_classes(ax, shown, cells.classes[shown.origin], outlined=not hyperplanes, legend=legend)
     else:
         fills = Fills(regions, color)
         polygons = region_polygons(regions)
@@ -86,8 +85,8 @@ def partition(
             fills.explain(ax)
     if hyperplanes:
         _draw_hyperplanes(ax, regions, legend=legend)
-    if pieces is not None and boundary is not False:
-        draw_boundary(ax, pieces.boundary)
+    if boundary or (by_class and boundary is None):
+        draw_boundary(ax, regions.decision_boundary().local_segments)
     if points is not None:
         draw_points(ax, plane_points(regions, points), labels)
     frame_axes(ax, lower, upper, axis_names(regions))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from affinelens.measure.class_cells import ClassCells
     from affinelens.regions import RegionSet
 
 Floats = NDArray[np.float64]
@@ -131,6 +132,11 @@ def region_polygons(regions: RegionSet) -> Polygons:
     """The regions of a two-dimensional domain, in its own coordinates."""
     vertices = regions.corners
     return Polygons.whole(around(vertices.points, vertices.offsets), vertices.offsets, np.arange(len(regions)))
+
+
+def class_polygons(cells: ClassCells) -> Polygons:
+    """The regions of a two-dimensional domain cut by class, each polygon with the region that it is a part of."""
+    return replace(region_polygons(cells.parts), region=cells.regions)
 
 
 def around(points: Floats, offsets: Indices) -> Floats:

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from affinelens.errors import AffineLensError
 from affinelens.measure.affine_maps import AffineMaps, affine_maps
 from affinelens.plot.canvas import arrange_space, new_axes, require_solid
-from affinelens.plot.class_pieces import ClassPieces, class_pieces
 from affinelens.plot.faces import normals
 from affinelens.plot.fills import Fills, class_fills, explain_classes
 from affinelens.plot.palette import INK
 from affinelens.plot.partition import axis_names, line_width, require_dimension
-from affinelens.plot.polygons import Polygons, region_polygons
+from affinelens.plot.polygons import Polygons, class_polygons, region_polygons
 
 if TYPE_CHECKING:
+    from affinelens.measure.decision_boundary import DecisionBoundary
     from affinelens.regions import RegionSet
 
 Floats = NDArray[np.float64]
@@ -61,25 +61,26 @@ def surface(
 
 
 def _draw_by_class(ax: Any, regions: RegionSet) -> Indices:
-    maps, pieces = affine_maps(regions), class_pieces(regions)
+    maps, boundary = affine_maps(regions), regions.decision_boundary()
+    classes, pieces = boundary.cells.classes, class_polygons(boundary.cells)
     outputs = maps.constants.shape[1]
-    winner = pieces.classes if outputs > 1 else np.zeros_like(pieces.classes)
-    paint = class_fills(pieces.classes)
-    lifted = [_lifted(maps, pieces.polygons, winner)]
+    winner = classes if outputs > 1 else np.zeros_like(classes)
+    paint = class_fills(classes)
+    lifted = [_lifted(maps, pieces, winner)]
     paints = [_lit(lifted[0], paint)]
     if outputs == 2:
-        lifted.append(_lifted(maps, pieces.polygons, 1 - winner))
+        lifted.append(_lifted(maps, pieces, 1 - winner))
         beneath = class_fills(1 - winner)
         beneath[:, 3] = 0.35
         paints.append(_lit(lifted[1], beneath))
     _add(ax, Polygons.joined(lifted), np.concatenate(paints))
-    if len(pieces.boundary):
-        _draw_boundary(ax, maps, pieces)
-    return np.unique(pieces.classes)
+    if len(boundary):
+        _draw_boundary(ax, maps, boundary)
+    return np.unique(classes)
 
 
-def _draw_boundary(ax: Any, maps: AffineMaps, pieces: ClassPieces) -> None:
-    region, points = pieces.boundary_region, pieces.boundary
+def _draw_boundary(ax: Any, maps: AffineMaps, boundary: DecisionBoundary) -> None:
+    region, points = boundary.regions[:, 0], boundary.local_segments
     values = np.einsum("nkd,npd->npk", maps.slopes[region], points) + maps.constants[region][:, None]
     ends = np.concatenate([points, values.max(axis=2)[:, :, None]], axis=2)
     ax.add_collection3d(Line3DCollection(ends, colors=INK, linewidths=2.0, capstyle="round", zorder=2))

@@ -1,19 +1,18 @@
-"""The vertices of regions that were found without them.
+"""The vertices of regions that were found without them: they are walked again.
 
-A complete set is walked again, which gives the same regions in the same order. Of an incomplete one, or one that
-another engine found, each region is walked as a domain of its own.
+A complete set's regions come again in the same order. Those of an incomplete one, or one that another engine found, are
+looked up by their patterns.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from affinelens.domain import Frame
-from affinelens.engine import Limits, Vertices, choose, vertex
+from affinelens.engine import Limits, Selection, Vertices, choose, vertex
 from affinelens.errors import AffineLensError
+from affinelens.regions.pattern_table import PatternTable
 
 if TYPE_CHECKING:
     from affinelens.regions.region_set import RegionSet
@@ -28,21 +27,17 @@ def corners(regions: RegionSet) -> Vertices:
     chosen = choose(network, frame, "auto", keep=True)
     if chosen.name != vertex.NAME:
         raise AffineLensError(f"the regions' vertices cannot be found here: {chosen.reason}")
-    if regions.outcome.certificate.complete:
-        again = vertex.run(network, frame, Limits(workers=1), kept=chosen.kept, facets=False, vertices=True)
-        found = again.table.vertices
-        assert found is not None
-        if np.array_equal(again.patterns, regions.switching_patterns):
-            return found
-    return Vertices.joined([_own_corners(regions, i) for i in range(len(regions))])
-
-
-def _own_corners(regions: RegionSet, index: int) -> Vertices:
-    """The vertices of one region, walked as a domain in which nothing switches."""
-    frame = regions.domain.frame
-    rows = regions.exact_halfspaces(index)
-    own = Frame(frame.chart, rows, tuple(range(rows.shape[0])), frame.lower, frame.upper)
-    nothing = replace(regions.network, stages=())
-    found = vertex.run(nothing, own, Limits(), facets=False, vertices=True).table.vertices
+    is_complete = regions.outcome.certificate.complete
+    selection = None if is_complete else Selection(regions.outcome, len(network.stages))
+    again = vertex.run(network, frame, Limits(), kept=chosen.kept, facets=False, vertices=True, selection=selection)
+    found = again.table.vertices
     assert found is not None
-    return found
+    patterns = again.pieces(regions.switching)
+    if np.array_equal(patterns, regions.switching_patterns):
+        return found
+    places = PatternTable(patterns, regions.most_pieces).places(regions.switching_patterns)
+    if (places < 0).any():
+        raise AffineLensError(
+            f"{np.count_nonzero(places < 0)} of the set's patterns are no regions of the network; enumerate again"
+        )
+    return found.taken(places)

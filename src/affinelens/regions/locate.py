@@ -1,4 +1,4 @@
-"""Which pattern holds at a point, with border points assigned by a consistent rule.
+"""Which region a point lies in, with border points assigned by a consistent rule.
 
 A point on a border belongs to several closed regions. It is assigned to the one met on moving from it by
 infinitesimals: first toward the interior of the domain, then along the axes, each of a smaller order. That region is
@@ -10,21 +10,53 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import fmpq, fmpz
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from affinelens.errors import AffineLensError
 from affinelens.network import Activation, MaxGroups
 from affinelens.restrict import SwitchingPart
 from affinelens.restrict.bounds import OPEN, Signs, may_win
+
+if TYPE_CHECKING:
+    from affinelens.regions.region_set import RegionSet
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Pattern = NDArray[np.unsignedinteger[Any]]
 # Points are evaluated together as long as no layer of theirs takes more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 22
+
+
+def located(regions: RegionSet, x: ArrayLike) -> Any:
+    """The regions that contain points, as :meth:`RegionSet.locate` has it."""
+    points, domain = np.asarray(x, dtype=np.float64), regions.domain
+    size, dim = regions.network.input_size, domain.dim
+    shapes = (regions.network.input_shape, domain.input_shape)
+    single = points.size == size and (points.ndim == 1 or points.shape in shapes)
+    if single or (points.ndim >= 2 and points.size == len(points) * size):
+        found = located_coordinates(regions, *domain.coordinates(points.reshape(-1, size)))
+        return int(found[0]) if single else found
+    if domain.has_own_coordinates and points.ndim in (1, 2) and points.shape[-1] == dim:
+        coordinates = points.reshape(-1, dim)
+        found = located_coordinates(regions, coordinates, domain.contains_coordinates(coordinates))
+        return int(found[0]) if points.ndim == 1 else found
+    own = f" or {dim} slice coordinates" if domain.has_own_coordinates else ""
+    raise AffineLensError(f"locate takes points of {size} numbers{own}, but got an array of shape {points.shape}")
+
+
+def located_coordinates(regions: RegionSet, coordinates: Floats, inside: NDArray[np.bool_]) -> Indices:
+    """The regions that contain points given in the domain's own coordinates, or -1 where they are not inside."""
+    result = np.full(len(coordinates), -1, dtype=np.int64)
+    if not len(regions) or not inside.any():
+        return result
+    interior = regions[0].local.exact_point
+    patterns = patterns_at(regions.switching_part, coordinates[inside], interior)
+    result[inside] = regions.places(patterns[:, regions.switching])
+    return result
 
 
 def patterns_at(part: SwitchingPart, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:

@@ -2,8 +2,9 @@
 
 The functions of all units are continuous, so across a facet only those units change piece whose hyperplane contains the
 facet. Usually that is the one the facet is named after, and the neighbour is looked up under the pattern with that one
-choice changed. Where several hyperplanes coincide, or a unit is zero on all of one side, no region has that pattern;
-then the pattern beyond is found by :mod:`affinelens.regions.beyond`.
+choice changed. In an incomplete set it may be missing. But where several hyperplanes coincide, or a unit is zero on all
+of one side, no region has that pattern: unless :mod:`affinelens.regions.single_changes` proves that this is not so, the
+pattern beyond is found by :mod:`affinelens.regions.beyond`.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from affinelens.engine import Columns, Facets, Switching
 from affinelens.network import MaxGroups, Network
 from affinelens.regions.beyond import Beyond
 from affinelens.regions.pattern_table import PatternTable
+from affinelens.regions.single_changes import SingleChanges
 from affinelens.restrict import SwitchingPart
 
+Bools = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 Patterns = NDArray[np.unsignedinteger[Any]]
 
@@ -46,6 +49,8 @@ class Neighbors:
         self._facets = facets
         self._switching = switching
         self._choices = np.arange(columns.patterns.shape[1]) if switching is None else switching.choices
+        self._frame = frame
+        self._part = part
         self._beyond = cache(lambda: Beyond(part(), frame))
         self._table = table
 
@@ -58,6 +63,7 @@ class Neighbors:
         column, piece = _change_across(self._network, self._patterns, self._choices, regions, numbers, signs)
         result[inner] = self._table.with_one_changed(regions, column, piece)
         missing = np.flatnonzero(result[inner] < 0)
+        missing = missing[~self._change_alone(regions[missing], column[missing], piece[missing], numbers[missing])]
         of_region: dict[int, list[int]] = {}
         for i in missing.tolist():
             of_region.setdefault(int(regions[i]), []).append(i)
@@ -72,6 +78,18 @@ class Neighbors:
                 if self._patterns[region, column[back]] == piece[back]:
                     result[inner[back]] = region
         return result
+
+    def _change_alone(self, regions: Indices, columns: Indices, pieces: Indices, numbers: Indices) -> Bools:
+        """For which facets it is proved that only the choice that they are named after changes."""
+        proved = np.zeros(len(regions), dtype=bool)
+        exist = np.flatnonzero((pieces >= 0) & (pieces < self._network.choice_pieces[self._choices[columns]]))
+        if len(exist):
+            before = self._patterns[regions[exist]]
+            beyond = before.copy()
+            beyond[np.arange(len(exist)), columns[exist]] = pieces[exist]
+            changes = SingleChanges(self._part(), self._frame, self._switching, before, beyond, numbers[exist])
+            proved[exist] = changes.proved()
+        return proved
 
     def _looked_up_exactly(self, region: int, number: int, sign: int) -> int:
         own = self._patterns[region]

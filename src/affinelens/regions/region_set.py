@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -16,16 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import stack_rows
 from affinelens.domain import Domain
-from affinelens.engine import Certificate, Facets, Outcome, Status, Vertices, shown_counts
-from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.engine import Certificate, Facets, Outcome, Status, Vertices
+from affinelens.errors import AffineLensError
 from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
 from affinelens.regions.corners import corners
 from affinelens.regions.local import LocalRegions
-from affinelens.regions.locate import patterns_at
+from affinelens.regions.locate import located, located_coordinates
 from affinelens.regions.neighbors import Neighbors
 from affinelens.regions.pattern_table import PatternTable
 from affinelens.regions.region import Region
+from affinelens.regions.summary import as_html, summary
 from affinelens.restrict import SwitchingPart, restrict
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from affinelens.measure.output_range import OutputRange
 
 Floats = NDArray[np.float64]
-# How wide a summary's texts are.
-_WIDTH = 62
 # Patterns are written out for whole networks up to this many bytes.
 _LARGEST_PATTERNS = 4 * 2**30
 
@@ -204,9 +202,18 @@ class RegionSet:
             lambda: self.switching_part,
         )  # fmt: skip
 
+    def places(self, switching_patterns: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.int64]:
+        """Where each of some patterns of the choices :attr:`switching` is in the set, or -1."""
+        return self._pattern_table.places(switching_patterns)
+
     @cached_property
     def _pattern_table(self) -> PatternTable:
-        return PatternTable(self.switching_patterns, int(self.network.choice_pieces.max(initial=1)))
+        return PatternTable(self.switching_patterns, self.most_pieces)
+
+    @property
+    def most_pieces(self) -> int:
+        """How many pieces a choice of the network has at most."""
+        return int(self.network.choice_pieces.max(initial=1))
 
     def adjacency(self) -> Adjacency:
         """Which regions share a facet, and which hyperplane lies between them: a sparse matrix, a row a region."""
@@ -308,32 +315,11 @@ class RegionSet:
         of the regions that meet there, always the same one. On a slice, points may be inputs that lie on it (up to the
         rounding of computing them) or, where the two differ in number, slice coordinates.
         """
-        points = np.asarray(x, dtype=np.float64)
-        size, dim = self.network.input_size, self.domain.dim
-        shapes = (self.network.input_shape, self.domain.input_shape)
-        single = points.size == size and (points.ndim == 1 or points.shape in shapes)
-        if single or (points.ndim >= 2 and points.size == len(points) * size):
-            found = self._locate(*self.domain.coordinates(points.reshape(-1, size)))
-            return int(found[0]) if single else found
-        if self.domain.has_own_coordinates and points.ndim in (1, 2) and points.shape[-1] == dim:
-            coordinates = points.reshape(-1, dim)
-            found = self._locate(coordinates, self.domain.contains_coordinates(coordinates))
-            return int(found[0]) if points.ndim == 1 else found
-        own = f" or {dim} slice coordinates" if self.domain.has_own_coordinates else ""
-        raise AffineLensError(f"locate takes points of {size} numbers{own}, but got an array of shape {points.shape}")
+        return located(self, x)
 
     def locate_coordinates(self, coordinates: Floats) -> NDArray[np.int64]:
         """As :meth:`locate`, for points of the domain in its own coordinates."""
-        return self._locate(coordinates, np.ones(len(coordinates), dtype=bool))
-
-    def _locate(self, coordinates: Floats, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
-        result = np.full(len(coordinates), -1, dtype=np.int64)
-        if not len(self) or not inside.any():
-            return result
-        interior = self[0].local.exact_point
-        patterns = patterns_at(self.switching_part, coordinates[inside], interior)
-        result[inside] = self._pattern_table.places(patterns[:, self.switching])
-        return result
+        return located_coordinates(self, coordinates, np.ones(len(coordinates), dtype=bool))
 
     def decision_boundary(self, *, output: int | None = None, threshold: float | None = None) -> DecisionBoundary:
         """Where the network's decision changes, exactly: the boundary's pieces, its measure and the classes' volumes.
@@ -431,17 +417,9 @@ class RegionSet:
 
     def to_arrow(self, columns: Sequence[str] = ()) -> pyarrow.Table:
         """The set as an Arrow table, with the given :attr:`columns` behind."""
-        from affinelens.regions.table import columns_to_table, with_columns
+        from affinelens.measure.export import to_arrow
 
-        table = columns_to_table(self.outcome.table, self.domain)
-        if self.outcome.switching is not None:
-            table = table.rename_columns(["switching_pattern" if n == "pattern" else n for n in table.column_names])
-        return with_columns(table, self._flat(columns))
-
-    def _flat(self, columns: Sequence[str]) -> dict[str, NDArray[Any]]:
-        from affinelens.measure.columns import flat_columns
-
-        return flat_columns(self, columns)
+        return to_arrow(self, columns)
 
     def to_pandas(self, columns: Sequence[str] = ()) -> pandas.DataFrame:
         """A data frame with one row a region: its point, pattern and number of facets, then the given columns.
@@ -449,19 +427,9 @@ class RegionSet:
         The point is in inputs ``x0, x1, ...`` or, on a slice, in slice coordinates ``t0, t1, ...``. A column of
         :attr:`columns` with several numbers a region becomes one column each, as ``center_0, center_1, ...``.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from error
-        letter, points = ("t", self.local.points) if self.domain.has_own_coordinates else ("x", self.points)
-        frame = pandas.DataFrame(points, columns=[f"{letter}{i}" for i in range(points.shape[1])])
-        name = "pattern" if self.outcome.switching is None else "switching_pattern"
-        frame[name] = list(self.switching_patterns)
-        if self.outcome.table.facets is not None:
-            frame["facets"] = np.diff(self.facet_offsets)
-        frame = frame.assign(**self._flat(columns))
-        frame.index.name = "region"
-        return frame
+        from affinelens.measure.export import to_pandas
+
+        return to_pandas(self, columns)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the set with matplotlib and return the axes: on ``ax``, or on a figure of their own, ``ax.figure``.
@@ -484,24 +452,10 @@ class RegionSet:
 
     def summary(self) -> dict[str, str]:
         """What the set is, as labels and short texts."""
-        proof = self.certificate
-        covered = "" if self.share is None or self.share == 1.0 else f"; {self.share:.1%} of the domain's volume"
-        return {
-            "regions": f"{len(self):,}",
-            "status": f"{self.status}{covered}",
-            "network": repr(self.network),
-            "domain": repr(self.domain),
-            "cells by stage": shown_counts(self.layer_counts, _WIDTH),
-            "engine": f"{self.engine}, {self.seconds:.3g} s",
-            "decisions": f"{proof.decisions:,}, of which {proof.by_exact_arithmetic:,} needed rational arithmetic",
-        }
+        return summary(self)
 
     def __repr__(self) -> str:
         return f"RegionSet({len(self):,} regions, {self.status.name}, dimension {self.domain.dim}, by {self.engine})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(label)}</th><td style='text-align:left'>{escape(text)}</td></tr>"
-            for label, text in self.summary().items()
-        )
-        return f"<table>{rows}</table>"
+        return as_html(self.summary())

@@ -28,6 +28,14 @@ from affinelens.network import Network
 from affinelens.network.serial import network_from_data, network_to_data
 from affinelens.npz import read_npz
 from affinelens.regions.region_set import RegionSet
+from affinelens.regions.saved_directory import (
+    move_into_place,
+    naming_damage,
+    not_saved,
+    plain_file_inside,
+    read_description,
+    require_place,
+)  # fmt: skip
 from affinelens.version import __version__
 
 MANIFEST = "manifest.json"
@@ -41,30 +49,6 @@ _SMALL_ENOUGH = 64 * 2**20
 _LARGEST_RATIO = 1000
 
 
-def require_writable(path: Path, *, overwrite: bool = False, marker: str = MANIFEST, content: str = "a run") -> None:
-    """Refuse a destination before any work is done for it; what it may replace is known by the file ``marker``."""
-    if path.is_dir():
-        if (path / marker).is_file():
-            if not overwrite:
-                raise AffineLensError(
-                    f"{path}: already holds {content}; choose another directory, or pass overwrite (--overwrite)"
-                )
-        elif any(path.iterdir()):
-            raise AffineLensError(f"{path}: exists and holds something other than {content}; choose another directory")
-    elif path.exists():
-        raise AffineLensError(f"{path}: is a file; choose a directory for {content}")
-    parent = path.resolve().parent
-    if not parent.is_dir():
-        raise AffineLensError(f"{path}: the folder {parent} does not exist; create it first")
-    try:
-        with tempfile.TemporaryDirectory(dir=parent, prefix=".affinelens-"):
-            pass
-    except OSError as error:
-        raise AffineLensError(
-            f"{path}: cannot write to {parent} ({error.strerror}); choose another directory"
-        ) from error
-
-
 def save(regions: RegionSet, path: Path, *, overwrite: bool = False) -> Path:
     """Write a run directory, whole or not at all."""
     with RunWriter(path, regions.domain, overwrite=overwrite) as writer:
@@ -72,6 +56,11 @@ def save(regions: RegionSet, path: Path, *, overwrite: bool = False) -> Path:
         shards = [writer.write(table[start : start + SHARD_ROWS]) for start in range(0, max(len(table), 1), SHARD_ROWS)]
         writer.finish(regions.network, regions.outcome, regions.options, shards)
     return path
+
+
+def require_writable(path: Path, *, overwrite: bool = False) -> None:
+    """Refuse a destination before any work is done for it."""
+    require_place(path, overwrite=overwrite, marker=MANIFEST, content="a run")
 
 
 class RunWriter:
@@ -123,28 +112,7 @@ class RunWriter:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
         if isinstance(error, OSError):
-            reason = error.strerror or str(error)
-            raise AffineLensError(
-                f"{self._path}: could not be saved ({reason}); nothing was left there, free some space or choose "
-                f"another place"
-            ) from error
-
-
-def move_into_place(partial: Path, path: Path) -> None:
-    """Give a finished directory its name; one that has it already is replaced."""
-    if not path.is_dir():
-        partial.rename(path)
-        return
-    aside = Path(tempfile.mkdtemp(dir=path.resolve().parent, prefix=".affinelens-"))
-    try:
-        path.rename(aside / "replaced")
-        try:
-            partial.rename(path)
-        except OSError:
-            (aside / "replaced").rename(path)
-            raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+            raise not_saved(self._path, error) from error
 
 
 def _manifest(network: Network, domain: Domain, outcome: Outcome, options: dict[str, Any]) -> dict[str, Any]:
@@ -179,13 +147,8 @@ def load(path: str | Path) -> RegionSet:
     folder = Path(path)
     if not (folder / MANIFEST).is_file():
         raise AffineLensError(f"{folder}: not a run directory (it has no {MANIFEST}); give one that save() wrote")
-    try:
+    with naming_damage(folder, "run"):
         return _read(folder)
-    except AffineLensError as error:
-        raise error.located(f"{folder}: damaged run") from error
-    except Exception as error:  # a damaged run fails in many ways; all of them mean the same to a user
-        reason = " ".join(str(error).split())[:200]
-        raise AffineLensError(f"{folder}: damaged run ({type(error).__name__}: {reason}); write it again") from error
 
 
 def _read(folder: Path) -> RegionSet:
@@ -211,26 +174,7 @@ def _read(folder: Path) -> RegionSet:
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    file = plain_file_inside(folder, MANIFEST)
-    if file.stat().st_size > _LARGEST_MANIFEST:
-        raise AffineLensError(f"its {MANIFEST} is larger than any that save() writes")
-    manifest = json.loads(file.read_text(encoding="utf-8"))
-    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
-        raise AffineLensError(f"its {MANIFEST} is not one that save() wrote")
-    if manifest.get("format_version") != _FORMAT_VERSION:
-        raise AffineLensError(
-            f"it has format version {manifest.get('format_version')!r:.40}, and this AffineLens reads "
-            f"{_FORMAT_VERSION}; update AffineLens"
-        )
-    return manifest
-
-
-def plain_file_inside(folder: Path, name: str) -> Path:
-    """A plain file of the run; links that lead out of it, devices and other folders are refused."""
-    file = folder / name
-    if Path(name).name != name or not file.is_file() or file.resolve().parent != folder.resolve():
-        raise AffineLensError(f"{name!r:.80} is not a file inside it")
-    return file
+    return read_description(folder, MANIFEST, _FORMAT, _FORMAT_VERSION, _LARGEST_MANIFEST)
 
 
 def _read_certificate(data: dict[str, Any]) -> Certificate:

@@ -13,10 +13,11 @@ from affinelens.restrict.exact_breaks import ExactBreaks
 from affinelens.restrict.kept import Clauses, Kept, KeptStage, Patch
 from affinelens.restrict.parts import merged
 from affinelens.restrict.switching_part import SwitchingPart
+from affinelens.restrict.zero_functions import ZeroFunctions
 
 __all__ = [
     "AccurateRows", "Clauses", "CompactRows", "ExactBreaks", "Kept", "KeptStage", "Patch", "StageBounds",
-    "SwitchingPart", "compact_rows", "restrict",
+    "SwitchingPart", "ZeroFunctions", "compact_rows", "restrict",
 ]  # fmt: skip
 
 

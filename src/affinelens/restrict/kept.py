@@ -41,6 +41,13 @@ class KeptStage:
     pieces: Indices
     pattern: Pattern
 
+    @property
+    def pieces_by_choice(self) -> list[Indices]:
+        """The pieces that each choice can be on."""
+        if isinstance(self.activation, MaxGroups):
+            return [row[:size] for row, size in zip(self.pieces, np.diff(self.activation.starts), strict=True)]
+        return list(self.pieces)
+
 
 def keep_switching(stage: int, activation: Activation, signs: Signs) -> KeptStage:
     """What is left of a stage whose breaks have the given signs."""

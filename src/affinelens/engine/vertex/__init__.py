@@ -7,6 +7,7 @@ import time
 from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.engine.outcome import Limits, Outcome, ProgressFunction, Sink
+from affinelens.engine.selection import EVERYTHING, Selection
 from affinelens.network import Network
 from affinelens.restrict import Clauses, Kept
 
@@ -27,6 +28,7 @@ def run(
     progress: ProgressFunction | None = None,
     sink: Sink | None = None,
     wanted: Clauses = (),
+    selection: Selection | None = None,
     deadline: Deadline = NEVER,
 ) -> Outcome:
     """Enumerate every region; with ``keep`` off, only count.
@@ -34,7 +36,8 @@ def run(
     ``kept`` is the part of the network that can switch, if it is to be walked in place of the whole.
 
     Under the name ``count`` the last stage's cells are counted without being built. If ``wanted`` is
-    given, only those regions are found that lie above all breaks of the last stage listed in one of its clauses. The
+    given, only those regions are found that lie above all breaks of the last stage listed in one of its clauses. If
+    there is a selection, only what lies in one of its regions is found. The
     deadline is for what comes before the walk, whose limits are its own.
     """
     from affinelens.engine.vertex.patchwork import Patchwork
@@ -48,5 +51,6 @@ def run(
     deadline = deadline.postponed(started - called)
     asked = Request(started, name, facets and keep, vertices and keep, keep, progress, sink)
     if kept is not None and kept.patches:
-        return Patchwork(network, frame, kept, wanted, deadline, asked).run(limits)
-    return Walk(network, kept, compile_program(network, frame, kept, wanted, deadline), limits, asked).run()
+        return Patchwork(network, frame, kept, wanted, selection, deadline, asked).run(limits)
+    selected = EVERYTHING if selection is None else selection.read_by(kept)
+    return Walk(network, kept, compile_program(network, frame, kept, wanted, deadline, selected), limits, asked).run()

@@ -23,6 +23,7 @@ from affinelens.engine.vertex.program import (
     BREAK_OFFSET, CHOICE, CHOICE_OFFSET, FOLLOWED, FOLLOWERS, GROUPED, GROUP_SIZE, PAIRS, UNITS, Compiled, Program,
 )  # fmt: skip
 from affinelens.engine.vertex.pruning import can_be_left, no_clause_holds
+from affinelens.engine.vertex.selecting import select_side, select_winner
 from affinelens.engine.vertex.stages import (
     add_breaks, add_winners, follow, inherit_sums, is_carried, name_winners, open_stage, room_for_levels,
 )  # fmt: skip
@@ -30,7 +31,7 @@ from affinelens.engine.vertex.state import (
     ABOVE, ANSWER, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, CONCLUDING, COUNT, DEPTH, DOMAIN,
     END, ENTERED, FINISHED, FRESH, FRESH_COUNT, FULL, GROUP, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_LEVELS,
     GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, LIVE, NEXT, OPEN, ORDINARY, PAUSED, PHASE,
-    REQUESTS, SECTION, SECTIONS, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX,
+    REQUESTS, SECTION, SECTIONS, SELECTED, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX,
     WANTED, WINNER, WORK, Arena, Functions, Results, Rows, Stack, State,
 )  # fmt: skip
 from affinelens.engine.vertex.vertices import copy_vertex, evaluate, look_again
@@ -204,7 +205,11 @@ def _next_candidate(program: Program, control: Any, stack: Stack, f: int) -> int
     if g >= len(frame):
         return GROW_FRAMES
     frame[f, NEXT] += 1
+    selected = select_winner(program, control, stack, f, candidate)
+    if selected == 0:
+        return FINISHED
     push(control, frame, f, frame[f, STAGE], OPEN, CLIPPED)
+    frame[g, SELECTED] = selected
     frame[g, IDS] = frame[f, IDS]
     frame[g, COUNT] = frame[f, COUNT]
     frame[g, GROUP] = frame[f, GROUP]
@@ -339,6 +344,10 @@ def _next_child(
     frame, ids, bits = stack.frame, arena.ids, arena.bits
     side, stage, n_fresh = frame[f, NEXT], frame[f, STAGE], frame[f, FRESH_COUNT]
     start = frame[f, SPLIT]
+    selected = select_side(program, control, stack, rows, f, side)
+    if selected == 0:
+        frame[f, NEXT] += 1
+        return FINISHED
     n = frame[f, BELOW] + n_fresh
     if side == 1:
         start += frame[f, BELOW]
@@ -391,6 +400,7 @@ def _next_child(
         return GROW_LEVELS
     frame[f, NEXT] += 1
     push(control, frame, f, stage, OPEN, frame[f, KIND])
+    frame[g, SELECTED] = selected
     frame[g, IDS] = start
     frame[g, COUNT] = n
     frame[g, GROUP] = frame[f, GROUP]
@@ -523,6 +533,7 @@ def _settle(
         if can_be_left(program, functions, arena, stack, rows, f, stage):
             pop(control, stack, f)
         return FINISHED
-    if control[SECTIONS] and stage == program.stages - 1 and stage >= 0 and not program.stage[stage, GROUPED]:
+    in_full = stage >= program.selected_stages and stage == program.stages - 1 and stage >= 0
+    if control[SECTIONS] and in_full and not program.stage[stage, GROUPED]:
         count_frame(control, stack, f, program.dim)
     return FINISHED

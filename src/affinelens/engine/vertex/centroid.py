@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from affinelens.engine.vertex.bits import NONE, ONE, lowest_bit
 from affinelens.engine.vertex.jit import entry, kernel
 from affinelens.engine.vertex.state import Floats, Indices, Words
-from affinelens.engine.vertex.volume import Scratch, choose_facet, flatten, load_cell, new_scratch, open_face, simplex
+from affinelens.engine.vertex.volume import (
+    Scratch, load_cell, new_scratch, next_pyramid, open_cell, open_face, simplex,
+)  # fmt: skip
 
 
 class Centroids(NamedTuple):
@@ -79,20 +80,14 @@ def _pyramids(points: Any, scratch: Scratch, moments: Any, words: int, n: int, d
 
     ``moments[0]`` is left with the sum of their volumes times corners.
     """
-    rest, total, ids = scratch.rest, scratch.total, scratch.ids
-    for w in range(words):
-        scratch.shared[0, w] = ~NONE
-        for i in range(n):
-            scratch.shared[0, w] &= scratch.marks[i, w]
-    open_face(scratch, words, 0, n)
+    total, ids = scratch.total, scratch.ids
+    open_cell(scratch, words, n)
     for k in range(dim):
         moments[0, k] = 0.0
     level, simplices = 0, 0
     while True:
-        w = 0
-        while w < words and rest[level, w] == NONE:
-            w += 1
-        if w == words:
+        size, scale = next_pyramid(scratch, words, level, dim - level)
+        if size == 0:
             if level == 0:
                 return total[0], simplices
             level -= 1
@@ -101,16 +96,7 @@ def _pyramids(points: Any, scratch: Scratch, moments: Any, words: int, n: int, d
             for k in range(dim):
                 corner = apex[k] - points[0, k]
                 moments[level, k] += scale * (moments[level + 1, k] + corner * total[level + 1])
-            continue
-        place = 64 * w + lowest_bit(rest[level, w])
-        rest[level, w] &= rest[level, w] - ONE
-        size = choose_facet(scratch, words, level, place, dim - level)
-        if size == 0:
-            continue
-        scale = flatten(scratch, level, size, dim - level)
-        if scale == 0.0:
-            continue
-        if size == dim - level:
+        elif size == dim - level:
             volume = scale * simplex(scratch.x[level + 1], dim - level - 1)
             total[level] += volume
             simplices += 1

@@ -8,7 +8,7 @@ from affinelens.engine.vertex.bits import NONE, lowest_bit
 from affinelens.engine.vertex.jit import inlined
 from affinelens.engine.vertex.state import (
     ARENA_TOP, ARENA_USED, DEPTH, END, IDS_TOP, IDS_USED, KIND, LIVE, NEXT, OLD_PLACE, OLD_SIDE, PHASE, PLACE, SIDE,
-    SLOT, STAGE, Stack,
+    SELECTED, SLOT, STAGE, Stack,
 )  # fmt: skip
 
 
@@ -36,6 +36,7 @@ def push(control: Any, frame: Any, f: int, stage: int, phase: int, kind: int) ->
     frame[g, END] = 0
     frame[g, SLOT] = -1
     frame[g, LIVE] = frame[f, LIVE]
+    frame[g, SELECTED] = frame[f, SELECTED]
     frame[g, ARENA_TOP] = control[ARENA_USED]
     frame[g, IDS_TOP] = control[IDS_USED]
     control[DEPTH] = g + 1

@@ -35,7 +35,7 @@ def halve(
     frame, ids, x, bits = stack.frame, arena.ids, arena.x, arena.bits
     stage = frame[f, STAGE]
     is_last = stage == program.stages - 1 and frame[f, LIVE] == 1 and count_bits(stack.cutting[f, 0]) == 1
-    if not is_last or frame[f, KIND] != ORDINARY or program.stage[stage, GROUPED]:
+    if not is_last or frame[f, KIND] != ORDINARY or program.stage[stage, GROUPED] or stage < program.selected_stages:
         return ORDINARY_CUT
     if control[COUNT_ONLY]:
         control[EMITTED] += 2

@@ -13,6 +13,7 @@ from affinelens.domain import Frame
 from affinelens.engine.outcome import (
     NO_DECISIONS, Columns, Facets, Limits, Outcome, Progress, Status, Switching,
 )  # fmt: skip
+from affinelens.engine.selection import EVERYTHING, Selected, Selection
 from affinelens.engine.vertex.driver import Request, Walk
 from affinelens.engine.vertex.program import Compiled, compile_program
 from affinelens.engine.vertex.share import domain_volume
@@ -31,6 +32,7 @@ class Patchwork:
         frame: Frame,
         kept: Kept,
         wanted: Clauses,
+        selection: Selection | None,
         deadline: Deadline,
         asked: Request,
     ) -> None:
@@ -38,6 +40,7 @@ class Patchwork:
         self._frame = frame
         self._kept = kept
         self._wanted = wanted
+        self._selection = selection
         self._deadline = deadline
         self._asked = asked
         self._counts = np.zeros(len(network.stages), dtype=np.int64)
@@ -66,16 +69,24 @@ class Patchwork:
 
     def _compiled(self) -> Iterator[tuple[Patch, Compiled]]:
         """Patches in which something wanted may be, each with its program."""
-        patches = [p for p in self._kept.patches if not self._wanted or p.kept.open_clauses(self._wanted)]
+        patches = [
+            (patch, selected)
+            for patch in self._kept.patches
+            if not self._wanted or patch.kept.open_clauses(self._wanted)
+            if len((selected := self._selected(patch)).patterns)
+        ]
         with ThreadPoolExecutor(1) as beside:
             coming = None
-            for patch, following in zip(patches, [*patches[1:], None], strict=True):
-                compiled = self._compile(patch) if coming is None else coming.result()
-                coming = None if following is None else beside.submit(self._compile, following)
-                yield patch, compiled
+            for own, following in zip(patches, [*patches[1:], None], strict=True):
+                compiled = self._compile(*own) if coming is None else coming.result()
+                coming = None if following is None else beside.submit(self._compile, *following)
+                yield own[0], compiled
 
-    def _compile(self, patch: Patch) -> Compiled:
-        return compile_program(self._network, patch.area.frame, patch.kept, self._wanted, self._deadline)
+    def _selected(self, patch: Patch) -> Selected:
+        return EVERYTHING if self._selection is None else self._selection.read_by(patch.kept)
+
+    def _compile(self, patch: Patch, selected: Selected) -> Compiled:
+        return compile_program(self._network, patch.area.frame, patch.kept, self._wanted, self._deadline, selected)
 
     def _walk(self, patch: Patch, compiled: Compiled, limits: Limits, found: int) -> Outcome:
         left = None if limits.max_regions is None else limits.max_regions - found

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix
 from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
+from affinelens.engine.selection import EVERYTHING, Selected
 from affinelens.engine.vertex.duplicates import duplicates
 from affinelens.engine.vertex.exact_rows import ExactRows, PathRows, SwitchingRows
 from affinelens.engine.vertex.stage_parts import StageNumbers, StageParts, padded
@@ -40,7 +41,7 @@ _MANY_PRODUCTS = 1 << 20
 # largest relative error of the sums that the stage is added to; whether errors are lumped and, if so, their norms.
 ROUNDING, BREAK_ROUNDING, QUANTUM, TARGET_ROUNDING, LUMPED, FIXED_NORM, ROW_NORM, ERROR_NORM = range(8)
 # Columns of Program.hyperplane.
-PLUS, MINUS, CHOICE, LEADER, ORIENTATION, FOLLOWERS = range(6)
+PLUS, MINUS, CHOICE, POSITION, LEADER, ORIENTATION, FOLLOWERS = range(7)
 # Rows of Program.step.
 THRESHOLD, JUMP, GAP = range(3)
 # Columns of Program.group.
@@ -59,7 +60,8 @@ class Program(NamedTuple):
 
     Points and rows take ``lanes`` numbers: the coordinates, then 1 or the constant, then zeros. ``own`` has a bit for
     each break that is a hyperplane of its own, not a copy of another's and not identically zero. Where
-    ``wanted`` has rows, a cell is wanted if it lies above all breaks of the last stage that some row has a 1 for.
+    ``wanted`` has rows, a cell is wanted if it lies above all breaks of the last stage that some row has a 1 for. Of
+    the first ``selected_stages`` stages only those cells are wanted in which some region of the ``selection`` lies.
     """
 
     dim: int
@@ -67,6 +69,8 @@ class Program(NamedTuple):
     stages: int
     domain_rows: int
     wanted: Indices
+    selected_stages: int
+    selection: NDArray[Any]
     shift: Floats
     scale: Floats
     stage: Indices
@@ -101,17 +105,26 @@ class Compiled:
     @property
     def pattern_type(self) -> np.dtype[np.unsignedinteger[Any]]:
         """Smallest type that holds a pattern."""
-        small = all(activation.pieces <= 256 for activation in self.activations)
-        return np.dtype(np.uint8) if small else np.dtype(np.uint16)
+        return _pattern_type(self.activations)
+
+
+def _pattern_type(activations: Sequence[Activation]) -> np.dtype[np.unsignedinteger[Any]]:
+    small = all(activation.pieces <= 256 for activation in activations)
+    return np.dtype(np.uint8) if small else np.dtype(np.uint16)
 
 
 def compile_program(
-    network: Network, frame: Frame, kept: Kept | None = None, wanted: Clauses = (), deadline: Deadline = NEVER
+    network: Network,
+    frame: Frame,
+    kept: Kept | None = None,
+    wanted: Clauses = (),
+    deadline: Deadline = NEVER,
+    selected: Selected = EVERYTHING,
 ) -> Compiled:
     """Lay a network and a domain out for the kernels: all of it, or only the part that can switch.
 
     If ``wanted`` is given, only those regions are that lie above all breaks of the last stage listed in one of its
-    clauses, of which at least one must be possible.
+    clauses, of which at least one must be possible. If regions are selected, only what lies in one of them is found.
     """
     shift, scale = _placement(frame.lower, frame.upper)
     chart, rows = frame.chart.in_coordinates(scale, shift), frame.rows.in_coordinates(scale, shift)
@@ -137,7 +150,7 @@ def compile_program(
     for stage in numbers:
         parts.append(StageParts(stage, parts))
     lower, upper = (frame.lower - shift) / scale, (frame.upper - shift) / scale
-    program = _program(parts, leader, orientation, rows, shift, scale, clauses)
+    program = _program(parts, leader, orientation, rows, shift, scale, clauses, selected)
     moved = np.array_equal(lower * scale, frame.lower - shift) and np.array_equal(upper * scale, frame.upper - shift)
     is_box = moved and _is_box(frame)
     return Compiled(program, tuple(activations), exact_rows, rows, shift, scale, lower, upper, is_box)
@@ -168,7 +181,7 @@ def _is_box(frame: Frame) -> bool:
 
 def _program(
     parts: Sequence[StageParts], leader: Indices, orientation: Indices, rows: ExactMatrix, shift: Floats, scale: Floats,
-    wanted: Clauses,
+    wanted: Clauses, selected: Selected,
 ) -> Program:  # fmt: skip
     dim = rows.shape[1] - 1
     breaks = [part.activation.breaks for part in parts]
@@ -210,13 +223,15 @@ def _program(
         stages=len(parts),
         domain_rows=rows.shape[0],
         wanted=_wanted(wanted, counts[-1] if counts else 0),
+        selected_stages=selected.stages,
+        selection=selected.patterns.astype(_pattern_type([part.activation for part in parts]), order="C"),
         shift=np.pad(shift, (0, lanes - dim)),
         scale=np.pad(scale, (0, lanes - dim), constant_values=1.0),
         stage=stage,
         accuracy=np.array(accuracy, dtype=np.float64).reshape(-1, 8),
         hyperplane=_table(
             _joined([b.plus for b in breaks]), _joined([b.minus for b in breaks]), _joined([b.choice for b in breaks]),
-            leader, orientation, follower_start,
+            _joined([_positions(b.choice) for b in breaks]), leader, orientation, follower_start,
         ),
         step=np.stack([
             _joined([_padded(b.threshold) for b in breaks], np.float64),
@@ -257,6 +272,11 @@ def _wanted(clauses: Clauses, breaks: int) -> Indices:
     for row, clause in zip(table, clauses, strict=True):
         row[list(clause)] = 1
     return table
+
+
+def _positions(choices: Indices) -> Indices:
+    """The place of each break among those of its choice."""
+    return np.arange(len(choices)) - np.searchsorted(choices, choices)
 
 
 def _is_plain(activation: Activation) -> bool:

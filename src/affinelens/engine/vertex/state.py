@@ -28,7 +28,7 @@ Words = NDArray[np.uint64]
 
 # Columns of Stack.frame; the levels of the stages' sums follow.
 (STAGE, PHASE, UNIT, NEXT, END, IDS, COUNT, FRESH, FRESH_COUNT, SPLIT, BELOW, ABOVE, ARENA_TOP, IDS_TOP, SLOT,
- OLD_PLACE, OLD_SIDE, KIND, GROUP, WINNER, DIMENSION, LIVE, LEVEL) = range(23)  # fmt: skip
+ OLD_PLACE, OLD_SIDE, KIND, GROUP, WINNER, DIMENSION, LIVE, SELECTED, LEVEL) = range(24)  # fmt: skip
 # Phases of a frame.
 OPEN, BRANCHING, STARTED, ENTERED, SPLIT_BY_GROUP, CONCLUDING = range(6)
 # Kinds of a frame: an ordinary cell; one that keeps only the part where a group's candidate wins; the domain in the
@@ -87,13 +87,15 @@ class Arena(NamedTuple):
 
 class Stack(NamedTuple):
     """Frames: their numbers, hyperplanes that cut their cell and slots its vertices use, error sums of later stages;
-    and for each slot the hyperplane it stands for and the side on which the current cell lies."""
+    for each slot the hyperplane it stands for and the side on which the current cell lies; and the selected regions in
+    an order in which those that lie in a frame's cell, as many as the frame says, come first."""
 
     frame: Indices
     cutting: Words
     used: Words
     spread: Floats
     slot: Indices
+    selected: Indices
 
 
 class Rows(NamedTuple):
@@ -300,6 +302,7 @@ def new_state(
             used=np.zeros((64, words), dtype=np.uint64),
             spread=np.zeros((64, 2 * stages)),
             slot=np.tile(np.array([0, 1], dtype=np.int64), (64 * words, 1)),
+            selected=np.arange(len(program.selection)),
         ),
         rows=Rows(
             row=aligned((places, lanes + LANES)),
@@ -401,7 +404,8 @@ def _fill_root(state: State, compiled: Compiled) -> None:
         state.stack.frame[0, PHASE] = STARTED
         for row in range(program.domain_rows):
             state.stack.cutting[0, row // 64] |= np.uint64(1) << np.uint64(row % 64)
-    state.control[[DEPTH, ARENA_USED, IDS_USED]] = 1, corners, corners
+    state.stack.frame[0, SELECTED] = len(program.selection)
+    state.control[[DEPTH, ARENA_USED, IDS_USED]] = min(1, len(program.selection)), corners, corners
 
 
 def _as_integers(values: Floats, limit: int) -> list[int] | None:

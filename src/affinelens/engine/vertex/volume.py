@@ -134,32 +134,17 @@ def load_cell(vertices: Any, tight: Any, scratch: Scratch, n: int, dim: int) -> 
 @kernel
 def _pyramids(scratch: Scratch, words: int, n: int, dim: int) -> Any:
     """A cell's volume times the factorial of its dimension, which is at least 4."""
-    marks, shared, rest, total = scratch.marks, scratch.shared, scratch.rest, scratch.total
-    for w in range(words):
-        shared[0, w] = ~NONE
-        for i in range(n):
-            shared[0, w] &= marks[i, w]
-    open_face(scratch, words, 0, n)
+    total = scratch.total
+    open_cell(scratch, words, n)
     level = 0
     while True:
-        w = 0
-        while w < words and rest[level, w] == NONE:
-            w += 1
-        if w == words:
+        size, scale = next_pyramid(scratch, words, level, dim - level)
+        if size == 0:
             if level == 0:
                 return total[0]
             level -= 1
             total[level] += scratch.scale[level] * total[level + 1]
-            continue
-        place = 64 * w + lowest_bit(rest[level, w])
-        rest[level, w] &= rest[level, w] - ONE
-        size = choose_facet(scratch, words, level, place, dim - level)
-        if size == 0:
-            continue
-        scale = flatten(scratch, level, size, dim - level)
-        if scale == 0.0:
-            continue
-        if size == dim - level:
+        elif size == dim - level:
             total[level] += scale * simplex(scratch.x[level + 1], dim - level - 1)
         elif dim - level - 1 == 3:
             total[level] += scale * _solid(scratch, words, level + 1, size)
@@ -167,6 +152,35 @@ def _pyramids(scratch: Scratch, words: int, n: int, dim: int) -> Any:
             scratch.scale[level] = scale
             level += 1
             open_face(scratch, words, level, size)
+
+
+@inlined
+def open_cell(scratch: Scratch, words: int, n: int) -> None:
+    """Start on a cell, the first face."""
+    for w in range(words):
+        scratch.shared[0, w] = ~NONE
+        for i in range(n):
+            scratch.shared[0, w] &= scratch.marks[i, w]
+    open_face(scratch, words, 0, n)
+
+
+@inlined
+def next_pyramid(scratch: Scratch, words: int, level: int, m: int) -> tuple[int, float]:
+    """Choose the next facet of an m-dimensional face that does not contain its first vertex, and flatten it.
+
+    Returns how many vertices it has and by what its volume is to be multiplied; 0 vertices if none is left.
+    """
+    rest = scratch.rest[level]
+    for w in range(words):
+        while rest[w] != NONE:
+            place = 64 * w + lowest_bit(rest[w])
+            rest[w] &= rest[w] - ONE
+            size = _choose_facet(scratch, words, level, place, m)
+            if size > 0:
+                scale = _flatten(scratch, level, size, m)
+                if scale != 0.0:
+                    return size, scale
+    return 0, 0.0
 
 
 @inlined
@@ -183,7 +197,7 @@ def open_face(scratch: Scratch, words: int, level: int, n: int) -> None:
 
 
 @inlined
-def choose_facet(scratch: Scratch, words: int, level: int, place: int, m: int) -> int:
+def _choose_facet(scratch: Scratch, words: int, level: int, place: int, m: int) -> int:
     """List the vertices of an m-dimensional face on a hyperplane, if they make a facet that is not yet known.
 
     They do unless all of them lie on another hyperplane that has more of the face's vertices, but not all. Of
@@ -220,7 +234,7 @@ def choose_facet(scratch: Scratch, words: int, level: int, place: int, m: int) -
 
 
 @inlined
-def flatten(scratch: Scratch, level: int, size: int, m: int) -> Any:
+def _flatten(scratch: Scratch, level: int, size: int, m: int) -> Any:
     """Project the chosen vertices of an m-dimensional face along the edge from the origin to the first of them.
 
     The coordinate in which that edge is longest is dropped: the last one takes its place. Returns the edge's length in

@@ -1,0 +1,101 @@
+"""Directories that are written whole or not at all, and read without trust: what runs and training records share.
+
+One is written beside its destination and moved there in one step. A JSON file in it says what it is.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from affinelens.errors import AffineLensError
+
+
+def require_place(path: Path, *, overwrite: bool, marker: str, content: str) -> None:
+    """Refuse a destination before any work is done for it; what it may replace is known by the file ``marker``."""
+    if path.is_dir():
+        if (path / marker).is_file():
+            if not overwrite:
+                raise AffineLensError(
+                    f"{path}: already holds {content}; choose another directory, or pass overwrite (--overwrite)"
+                )
+        elif any(path.iterdir()):
+            raise AffineLensError(f"{path}: exists and holds something other than {content}; choose another directory")
+    elif path.exists():
+        raise AffineLensError(f"{path}: is a file; choose a directory for {content}")
+    parent = path.resolve().parent
+    if not parent.is_dir():
+        raise AffineLensError(f"{path}: the folder {parent} does not exist; create it first")
+    try:
+        with tempfile.TemporaryDirectory(dir=parent, prefix=".affinelens-"):
+            pass
+    except OSError as error:
+        raise AffineLensError(
+            f"{path}: cannot write to {parent} ({error.strerror}); choose another directory"
+        ) from error
+
+
+def move_into_place(partial: Path, path: Path) -> None:
+    """Give a finished directory its name; one that has it already is replaced."""
+    if not path.is_dir():
+        partial.rename(path)
+        return
+    aside = Path(tempfile.mkdtemp(dir=path.resolve().parent, prefix=".affinelens-"))
+    try:
+        path.rename(aside / "replaced")
+        try:
+            partial.rename(path)
+        except OSError:
+            (aside / "replaced").rename(path)
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def not_saved(path: Path, error: OSError) -> AffineLensError:
+    """What to say when a directory could not be written."""
+    reason = error.strerror or str(error)
+    return AffineLensError(
+        f"{path}: could not be saved ({reason}); nothing was left there, free some space or choose another place"
+    )
+
+
+@contextmanager
+def naming_damage(folder: Path, kind: str) -> Iterator[None]:
+    """A damaged directory fails in many ways; all of them mean the same to a user."""
+    try:
+        yield
+    except AffineLensError as error:
+        raise error.located(f"{folder}: damaged {kind}") from error
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise AffineLensError(f"{folder}: damaged {kind} ({type(error).__name__}: {reason}); write it again") from error
+
+
+def read_description(folder: Path, name: str, form: str, version: int, largest: int) -> dict[str, Any]:
+    """The JSON file that says what a directory is: of at most so many bytes, and of one format and version."""
+    file = plain_file_inside(folder, name)
+    if file.stat().st_size > largest:
+        raise AffineLensError(f"its {name} is larger than any that save() writes")
+    data = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(data, dict) or data.get("format") != form:
+        raise AffineLensError(f"its {name} is not one that save() wrote")
+    if data.get("format_version") != version:
+        raise AffineLensError(
+            f"it has format version {data.get('format_version')!r:.40}, and this AffineLens reads {version}; "
+            f"update AffineLens"
+        )
+    return data
+
+
+def plain_file_inside(folder: Path, name: str) -> Path:
+    """A plain file of the run; links that lead out of it, devices and other folders are refused."""
+    file = folder / name
+    if Path(name).name != name or not file.is_file() or file.resolve().parent != folder.resolve():
+        raise AffineLensError(f"{name!r:.80} is not a file inside it")
+    return file

@@ -1,0 +1,51 @@
+"""Which pre-activations of switching units are the zero function, where that follows from which outputs are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.network import MaxGroups, PiecewiseLinear
+from affinelens.restrict.compact import CompactRows
+from affinelens.restrict.kept import Kept
+
+Indices = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+class ZeroFunctions:
+    """Stage by stage: the next one's pre-activations, then what is left of them on the pieces chosen.
+
+    With ``columns`` there are several patterns, a column each; otherwise one.
+    """
+
+    def __init__(self, kept: Kept, rows: Sequence[CompactRows], *, columns: bool) -> None:
+        self._kept = kept
+        self._rows = rows
+        self._shape = (-1, 1) if columns else (-1,)
+        self._outputs: list[Bools] = []
+        self._current: Bools = np.zeros(0, dtype=bool)
+
+    def units(self) -> Bools:
+        """Which of the next stage's pre-activations are known to be zero."""
+        rows = self._rows[len(self._outputs)]
+        zero: Bools = (rows.error == 0.0).reshape(self._shape)  # then it is a sum of outputs, exactly
+        for source, weight in rows.maps.items():
+            zero = zero & ~((weight != 0.0) @ ~self._outputs[source])
+        self._current = zero
+        return zero
+
+    def choose(self, chosen: Indices) -> None:
+        """Go on with the stage's outputs on the given pieces."""
+        activation = self._kept.stages[len(self._outputs)].activation
+        if isinstance(activation, MaxGroups):
+            winners = activation.starts[:-1].reshape(self._shape) + chosen
+            zero = np.broadcast_to(self._current, (len(self._current), *chosen.shape[1:]))
+            self._outputs.append(np.take_along_axis(zero, winners, axis=0))
+            return
+        assert isinstance(activation, PiecewiseLinear)
+        unit = np.arange(activation.size_in).reshape(self._shape)
+        flat = (activation.slopes[unit, chosen] == 0.0) | self._current
+        self._outputs.append(flat & (activation.offsets[unit, chosen] == 0.0))

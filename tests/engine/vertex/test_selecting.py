@@ -1,0 +1,56 @@
+"""A walk that is kept to selected regions finds these and no others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from affinelens import Box
+from affinelens.engine import Limits, Outcome, Selection, vertex
+from affinelens.network import compile_model
+from random_layers import random_layers
+
+DOMAIN = Box(-1, 1, dim=3)
+NETWORK = compile_model(random_layers([3, 24, 24, 1], 0), inputs=3)
+EVERY = vertex.run(NETWORK, DOMAIN.frame, Limits())
+
+
+def selection(rows: np.ndarray, stages: int = 2) -> Selection:
+    patterns = EVERY.patterns[rows][:, : NETWORK.choice_offsets[stages]]
+    return Selection(replace(EVERY, columns=replace(EVERY.table, patterns=np.unique(patterns, axis=0))), stages)
+
+
+def walked(chosen: Selection, workers: int = 1, **options: bool | str) -> Outcome:
+    return vertex.run(NETWORK, DOMAIN.frame, Limits(workers=workers), selection=chosen, **options)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("share", [0.01, 0.5, 1.0])
+def test_selected_regions_come_in_the_walk_s_order(workers: int, share: float) -> None:
+    rows = np.flatnonzero(np.random.default_rng(0).random(EVERY.regions) < share)
+    assert len(rows) > 10
+    found = walked(selection(rows), workers)
+    np.testing.assert_array_equal(found.patterns, EVERY.patterns[rows])
+    assert found.regions == len(rows)
+
+
+@pytest.mark.parametrize("name", [vertex.NAME, vertex.COUNT_NAME])
+def test_selected_regions_are_counted(name: str) -> None:
+    rows = np.arange(0, EVERY.regions, 7)
+    assert walked(selection(rows), keep=False, name=name).regions == len(rows)
+
+
+@pytest.mark.parametrize("name", [vertex.NAME, vertex.COUNT_NAME])
+def test_cells_of_the_first_stage_are_walked_whole(name: str) -> None:
+    first = EVERY.patterns[:, : NETWORK.choice_offsets[1]]
+    inside = np.flatnonzero((first == first[EVERY.regions // 2]).all(axis=1))
+    assert 1 < len(inside) < EVERY.regions
+    chosen = selection(inside[:1], stages=1)
+    np.testing.assert_array_equal(walked(chosen).patterns, EVERY.patterns[inside])
+    assert walked(chosen, keep=False, name=name).regions == len(inside)
+
+
+def test_nothing_selected_is_nothing_found() -> None:
+    assert walked(selection(np.zeros(0, dtype=np.int64))).regions == 0
