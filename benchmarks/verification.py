@@ -1,7 +1,8 @@
 """Verdicts on a folder of a VNN-COMP benchmark: ``instances.csv`` with its models and properties.
 
 ``python -m benchmarks.verification FOLDER [--time-limit S]`` prints, for each instance, the verdict, the regions that
-were walked for it and the time. The verdicts on ACAS Xu are known, and others than those are marked.
+were walked for it and the time. The verdicts on ACAS Xu are known, and others than those are marked. With
+``--regions`` all regions on each property's domains are counted instead, whatever they mean for the property.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import csv
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +29,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("folder", type=Path, help="holds instances.csv, and the models and properties it names")
     parser.add_argument("--time-limit", type=float, help="seconds for each instance, in place of its own")
     parser.add_argument("--workers", type=int, help="threads to use")
-    table(**vars(parser.parse_args(arguments)))
+    parser.add_argument("--regions", action="store_true", help="count all regions, instead of deciding")
+    given = vars(parser.parse_args(arguments))
+    (regions if given.pop("regions") else table)(**given)
 
 
 def table(folder: Path, time_limit: float | None = None, workers: int | None = None) -> None:
@@ -43,6 +47,20 @@ def table(folder: Path, time_limit: float | None = None, workers: int | None = N
             flush=True,
         )
     print(f"{len(seconds)} instances, {sum(seconds):.1f} s in all, {max(seconds, default=0.0):.1f} s at most")
+
+
+def regions(folder: Path, time_limit: float | None = None, workers: int | None = None) -> None:
+    print(f"{'network':>32} {'property':>24} {'regions':>12} {'seconds':>9}")
+    for model, prop, _ in instances(folder):
+        started, found, unfinished = time.perf_counter(), 0, ""
+        network = al.network(model)
+        for case in al.read_vnnlib(prop).cases:
+            try:
+                found += al.count(network, case.domain, time_limit=time_limit, workers=workers)
+            except al.IncompleteError as stopped:
+                found, unfinished = found + stopped.regions, "  and more"
+        seconds = time.perf_counter() - started
+        print(f"{model.stem[-32:]:>32} {prop.stem[-24:]:>24} {found:>12,} {seconds:>9.2f}{unfinished}", flush=True)
 
 
 def instances(folder: Path) -> Iterator[tuple[Path, Path, float]]:
