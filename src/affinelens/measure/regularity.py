@@ -10,10 +10,10 @@ and it does not change if the plane is turned, mirrored, moved or scaled.
 
 Others stand beside it because a single number cannot tell everything. With few lines some order arises by chance:
 ``grid_order_by_chance`` is what to expect (the root of the mean square) if each hyperplane had a direction of its own,
-drawn at random. ``stripe_order`` is the same mean with ``exp(2 i a)``: 1 if all sides are parallel, which grid_order does
-not tell from a grid, and 0 for a grid with as much length in one direction as in the other. ``area_variation`` is the
-deviation of the regions' areas over their mean: 0 if all are alike. ``quadrilaterals`` is the share of regions with four
-sides: 1 in a grid, and about 0.38 among random lines.
+drawn at random. ``stripe_order`` is the same mean with ``exp(2 i a)``: 1 if all sides are parallel, which grid_order
+does not tell from a grid, and 0 for a grid with as much length in one direction as in the other. ``area_variation`` is
+the deviation of the regions' areas over their mean: 0 if all are alike. ``quadrilaterals`` is the share of regions with
+four sides: 1 in a grid, and about 0.38 among random lines.
 """
 
 from __future__ import annotations

@@ -132,8 +132,8 @@ def _checked(path: Path, pixels: Any, labels: NDArray[Any]) -> Images:
         pixels = pixels.transpose(0, 3, 1, 2)
     elif pixels.ndim < 2 or pixels.shape[1:] not in (_SHAPE, (_SIZE,)):
         raise AffineLensError(
-            f"{path}: holds an array of shape {pixels.shape}, but images of {TITLE} are N x 3 x 32 x 32, N x 32 x 32 x 3 "
-            f"or N x {_SIZE}"
+            f"{path}: holds an array of shape {pixels.shape}, but images of {TITLE} are N x 3 x 32 x 32, "
+            f"N x 32 x 32 x 3 or N x {_SIZE}"
         )
     try:
         return Images.checked(pixels.reshape(-1, *_SHAPE), labels.reshape(-1))
