@@ -1,4 +1,4 @@
-"""The command line: ``affinelens inspect | count | enumerate | measure | plot | verify | audit | demo``.
+"""The command line: ``affinelens inspect | count | enumerate | measure | plot | verify | audit | study | demo``.
 
 Each command reads its arguments, calls the same functions a Python user would, and prints either a short text or,
 with ``--json``, one object. Errors are one sentence on stderr with exit code 2; Ctrl-C keeps what was found and exits
@@ -23,6 +23,7 @@ from affinelens.cli_domain import WAYS, domain_options, read_domain, taken_from
 from affinelens.cli_inspect import Inspection
 from affinelens.cli_model import model_options, read_network
 from affinelens.cli_plot import draw_demo, draw_run, plot_options
+from affinelens.cli_study import study_command
 from affinelens.domain import Box
 from affinelens.engine import (
     ENGINES,
@@ -341,6 +342,9 @@ def demo(as_json: bool) -> int:
         "or in Python: import affinelens as al; help(al.enumerate)"
     )
     return _exit_code(regions.status)
+
+
+commands.add_command(study_command)
 
 
 def _run_path(text: str) -> Path:
