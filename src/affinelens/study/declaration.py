@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from affinelens.domain import Domain
 from affinelens.enumeration import count
 from affinelens.network import Network
 from affinelens.study.samples import Samples
-from affinelens.study.setup import Setup
+from affinelens.study.setup import Setup, SomeSetup
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,13 +28,20 @@ class Configuration:
     """One network of a study, trained once a seed.
 
     ``labels`` tell it from the others and are columns of the table. ``build`` and ``samples`` are called in other
-    processes, so they are functions of a module, or ``functools.partial`` of such.
+    processes, so they are functions of a module, or ``functools.partial`` of such. ``epochs`` are its own, where they
+    differ from the set-up's. If samples are ``held_out``, the share of right answers on these is in the table too.
     """
 
     labels: Labels
     build: Callable[[], nn.Module]
     samples: Callable[[int], Samples]
     domain: Domain
+    epochs: tuple[int, ...] = ()
+    held_out: Callable[[], Samples] | None = None
+
+    def adapted(self, setup: SomeSetup) -> SomeSetup:
+        """The set-up with this configuration's own epochs, if it has any."""
+        return replace(setup, epochs=self.epochs) if self.epochs else setup
 
     @property
     def name(self) -> str:

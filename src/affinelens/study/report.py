@@ -30,12 +30,13 @@ def write_report(study: Study, results: Results) -> Path:
 
 
 def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[str]:
-    networks, epochs = len(results.configurations) * results.seeds, results.last_epoch
+    networks = len(results.configurations) * results.seeds
+    lengths = sorted({results.last_epoch_of(one.labels) for one in results.configurations})
     yield f"# {study.title}"
     yield ""
     yield (
         f"The paper's {study.source}, run again by `affinelens study {study.name}`: {len(results.configurations)} "
-        f"networks, each trained {epochs:,} epochs with {_plural(results.seeds, 'seed')}. Counts are exact."
+        f"networks, each trained {' or '.join(f'{length:,}' for length in lengths)} epochs with {_plural(results.seeds, 'seed')}. Counts are exact."
     )
     yield from (f"\n{note}" for note in study.notes(results))
     tables = study.tables(results)
@@ -96,8 +97,7 @@ def _claim(claim: Claim) -> str:
 
 
 def _time(results: Results, networks: int) -> str:
-    ends = [row for row in results.rows if row["epoch"] == results.last_epoch]
-    training = sum(row["training_seconds"] for row in ends)
+    training = sum(run[-1]["training_seconds"] for run in results.runs)
     counting = sum(row["counting_seconds"] for row in results.rows)
     regions = sum(row["regions"] for row in results.rows)
     slowest = max(results.rows, key=lambda row: row["counting_seconds"])

@@ -30,14 +30,24 @@ class Results:
     directory: StudyDirectory
 
     @cached_property
+    def runs(self) -> list[list[Row]]:
+        """The rows of every run, configurations and then seeds in order."""
+        names = [run_name(configuration, seed) for configuration in self.configurations for seed in range(self.seeds)]
+        return [self.directory.rows(name) for name in names]
+
+    @property
     def rows(self) -> list[Row]:
-        """Every row of every run, configurations and then seeds in order."""
-        runs = [run_name(configuration, seed) for configuration in self.configurations for seed in range(self.seeds)]
-        return [row for run in runs for row in self.directory.rows(run)]
+        """Every row of every run."""
+        return [row for run in self.runs for row in run]
 
     @property
     def last_epoch(self) -> int:
         setup: Setup = self.setup
+        return setup.epochs[-1]
+
+    def last_epoch_of(self, labels: Mapping[str, Any]) -> int:
+        """When the training of a configuration ended."""
+        setup: Setup = self.configuration(labels).adapted(self.setup)
         return setup.epochs[-1]
 
     def select(self, epoch: int | None = None, **labels: Any) -> list[Row]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STUDIES = {
     "width": "one hidden layer of 16, 32 and 64 units, 2 to 5 inputs (Table 1)",
+    "convolution": "MLP against CNN on CIFAR-10 and MNIST, or on small digits (Figures 5 and 8)",
 }
 
 
@@ -113,17 +114,20 @@ def run(
         },
         resume=resume,
     )  # fmt: skip
-    tasks = [Task(one, seed, setup, study.measure, place) for one in configurations for seed in range(seeds)]
+    tasks = [
+        Task(one, seed, one.adapted(setup), study.measure, place) for one in configurations for seed in range(seeds)
+    ]
     left = [task for task in tasks if not place.has(task.name)]
+    all_epochs = sum(task.setup.epochs[-1] for task in left)
 
     def tell(runs: int, epochs: int, note: str = "") -> None:
         if progress is not None:
             seconds = time.monotonic() - started
-            progress(StudyProgress(runs, len(left), epochs, len(left) * setup.epochs[-1], seconds, note))
+            progress(StudyProgress(runs, len(left), epochs, all_epochs, seconds, note))
 
     ready.prepare(None if progress is None else lambda update: tell(0, 0, update.note))
     perform_all(left, processes, tell)
-    tell(len(left), len(left) * setup.epochs[-1], "drawing")
+    tell(len(left), all_epochs, "drawing")
     results = Results(setup, seeds, configurations, place)
     return write_report(study, results)
 

@@ -30,9 +30,7 @@ def train(
     model: nn.Module, samples: Samples, setup: Setup, after_epoch: Callable[[], None] = lambda: None
 ) -> Iterator[Milestone]:
     """Train a model and stop at each of the set-up's epochs; only the training is timed."""
-    kind = next(model.parameters()).dtype
-    points = torch.as_tensor(samples.points).to(kind)
-    labels = torch.as_tensor(samples.labels)
+    points, labels = _tensors(model, samples)
     optimizer = torch.optim.Adam(model.parameters(), lr=setup.learning_rate, fused=True)
     seconds = 0.0
     for epoch in range(1, setup.epochs[-1] + 1):
@@ -43,6 +41,12 @@ def train(
         after_epoch()
         if epoch in setup.epochs:
             yield Milestone(epoch, seconds, *evaluated(model, points, labels))
+
+
+def _tensors(model: nn.Module, samples: Samples) -> tuple[torch.Tensor, torch.Tensor]:
+    """Points in the model's number format, and labels."""
+    kind = next(model.parameters()).dtype
+    return torch.as_tensor(samples.points).to(kind), torch.as_tensor(samples.labels)
 
 
 def _train_epoch(
@@ -56,6 +60,11 @@ def _train_epoch(
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+
+
+def accuracy(model: nn.Module, samples: Samples) -> float:
+    """The share of right answers, in evaluation mode."""
+    return evaluated(model, *_tensors(model, samples))[1]
 
 
 def evaluated(model: nn.Module, points: torch.Tensor, labels: torch.Tensor) -> tuple[float, float]:

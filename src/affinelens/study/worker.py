@@ -12,7 +12,7 @@ from affinelens.network.torch_following import ModuleFollower
 from affinelens.study.declaration import Configuration, Measure, Row
 from affinelens.study.setup import Setup
 from affinelens.study.study_directory import StudyDirectory, write_rows, write_snapshot
-from affinelens.study.training import train
+from affinelens.study.training import accuracy, train
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,14 @@ def perform(task: Task, after_epoch: Callable[[], None]) -> None:
                 compiled = time.perf_counter()
                 measured = task.measure(network, configuration, task.setup, task.seed)
                 counted = time.perf_counter()
+                held_out = (
+                    {} if configuration.held_out is None
+                    else {"test_accuracy": accuracy(model, configuration.held_out())}
+                )  # fmt: skip
                 rows += [
                     {
                         **configuration.labels, "seed": task.seed, "epoch": milestone.epoch, **found,
-                        "loss": milestone.loss, "accuracy": milestone.accuracy,
+                        "loss": milestone.loss, "accuracy": milestone.accuracy, **held_out,
                         "training_seconds": milestone.training_seconds, "compiling_seconds": compiled - started,
                         "counting_seconds": (counted - compiled) / len(measured),
                     }
