@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from affinelens.cli_compare import compare_command
 from affinelens.errors import AffineLensError
 from affinelens.study.running import STUDIES, StudyProgress, run
 
@@ -66,6 +67,7 @@ def _command(name: str, summary: str) -> click.Command:
 
 for _name, _summary in STUDIES.items():
     study_command.add_command(_command(_name, _summary))
+study_command.add_command(compare_command)
 
 
 def _choice(text: str) -> tuple[str, str]:

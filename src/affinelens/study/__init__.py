@@ -3,6 +3,7 @@
 Nothing here imports torch until a study is run.
 """
 
+from affinelens.study.compare import Comparison, compare
 from affinelens.study.running import StudyProgress, names, run
 
-__all__ = ["StudyProgress", "names", "run"]
+__all__ = ["Comparison", "StudyProgress", "compare", "names", "run"]

@@ -2,9 +2,9 @@
 
 ::
 
-    report.md                       what stands out, a column a network
-    table.csv, table.parquet        everything that was measured, a row a network
-    figure.png, figure.svg
+    comparison.md                           what stands out, a column a network
+    comparison.csv, comparison.parquet      everything that was measured, a row a network
+    comparison.png, comparison.svg          partitions, cells by stage, volumes
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from affinelens.errors import AffineLensError
 from affinelens.regions import RegionSet
 from affinelens.regions.run_directory import move_into_place, require_writable
 
-REPORT, TABLE, FIGURE = "report.md", "table", "figure"
+_STEM = "comparison"
+REPORT = f"{_STEM}.md"
+_DPI = 150
 Row = dict[str, Any]
 # What the report shows of the table, and how it is called there.
 _UNITS = {"units": "units"}
@@ -90,9 +92,8 @@ def compare(
     >>> affinelens.study.compare(["a.onnx", "b.onnx"], al.Box(-1, 1, dim=2), "comparison")  # doctest: +SKIP
     """
     require_domain(domain)
-    place = Path(directory)
-    require_writable(place, overwrite=overwrite, marker=REPORT, content="a comparison")
-    named = _named(models)
+    place = require_place(directory, overwrite=overwrite)
+    named = named_models(models)
     compiled = {}
     for name, model in named.items():
         try:
@@ -111,7 +112,15 @@ def compare(
     return found
 
 
-def _named(models: Any) -> dict[str, Any]:
+def require_place(directory: str | Path, *, overwrite: bool = False) -> Path:
+    """Refuse a directory that a comparison cannot be written to, before any work is done for it."""
+    place = Path(directory)
+    require_writable(place, overwrite=overwrite, marker=REPORT, content="a comparison")
+    return place
+
+
+def named_models(models: Any) -> dict[str, Any]:
+    """Models by name: files by theirs, others by number."""
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
     elif isinstance(models, Sequence) and not isinstance(models, str):
@@ -131,7 +140,7 @@ def _named(models: Any) -> dict[str, Any]:
 
 
 def _row(name: str, regions: RegionSet) -> Row:
-    """Everything that is measured of one network."""
+    """Everything that is measured of one network; the boundary and the grid order only of all its regions."""
     row: Row = {
         "model": name,
         "units": regions.network.units,
@@ -140,12 +149,9 @@ def _row(name: str, regions: RegionSet) -> Row:
     }
     if regions.status is not Status.COMPLETE:
         return row
-    if regions.network.output_size:
-        try:
-            boundary = regions.decision_boundary()
-            row |= {"boundary": boundary.measure, "boundary_pieces": len(boundary)}
-        except AffineLensError:
-            pass
+    if regions.network.output_size and "volume_total" in row:
+        boundary = regions.decision_boundary()
+        row |= {"boundary": boundary.measure, "boundary_pieces": len(boundary)}
     if regions.domain.dim == 2 and len(regions) > 1:
         row |= regions.regularity().to_json()
     return row
@@ -165,10 +171,10 @@ def _write(found: Comparison) -> None:
     try:
         folder = Path(tempfile.mkdtemp(dir=found.directory.resolve().parent, prefix=".affinelens-"))
         try:
-            pyarrow.csv.write_csv(table, folder / f"{TABLE}.csv")
-            pyarrow.parquet.write_table(table, folder / f"{TABLE}.parquet")
+            pyarrow.csv.write_csv(table, folder / f"{_STEM}.csv")
+            pyarrow.parquet.write_table(table, folder / f"{_STEM}.parquet")
             for ending in ("png", "svg"):
-                save_picture(picture, folder / f"{FIGURE}.{ending}", dpi=150)
+                save_picture(picture, folder / f"{_STEM}.{ending}", dpi=_DPI)
             (folder / REPORT).write_text("\n".join(_report(found)) + "\n", encoding="utf-8")
             folder.chmod(0o755)
             move_into_place(folder, found.directory)
@@ -189,15 +195,15 @@ def _report(found: Comparison) -> Iterator[str]:
     for name, regions in found.regions.items():
         if regions.status is not Status.COMPLETE:
             yield f"**{name}** is incomplete: {regions.status}. Its numbers are those of the regions that were found.\n"
-    yield f"| | {' | '.join(row['model'] for row in table)} |"
+    yield f"| | {' | '.join(row['model'].replace('|', '/') for row in table)} |"
     yield "|---" + "|---:" * len(table) + "|"
     stages = max(len(regions.layer_counts) for regions in found.regions.values())
     counts = {f"{_STAGE}{stage}": f"cells after stage {stage}" for stage in range(1, stages + 1)}
     for name, label in {**_UNITS, **counts, **_SHOWN}.items():
         if any(name in row for row in table):
             yield f"| {label} | {' | '.join(_shown(row.get(name)) for row in table)} |"
-    yield f"\nEverything that was measured is in {TABLE}.csv and {TABLE}.parquet.\n"
-    yield f"![partitions, cells by stage and volumes]({FIGURE}.png)"
+    yield f"\nEverything that was measured is in {_STEM}.csv and {_STEM}.parquet.\n"
+    yield f"![partitions, cells by stage and volumes]({_STEM}.png)"
 
 
 def _shown(value: Any) -> str:

@@ -31,12 +31,13 @@ def write_report(study: Study, results: Results) -> Path:
 
 def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[str]:
     networks = len(results.configurations) * results.seeds
-    lengths = sorted({results.last_epoch_of(one.labels) for one in results.configurations})
+    ends = sorted({results.last_epoch_of(one.labels) for one in results.configurations})
+    lengths = " or ".join(f"{end:,}" for end in ends)
     yield f"# {study.title}"
     yield ""
     yield (
         f"The paper's {study.source}, run again by `affinelens study {study.name}`: {len(results.configurations)} "
-        f"networks, each trained {' or '.join(f'{length:,}' for length in lengths)} epochs with {_plural(results.seeds, 'seed')}. Counts are exact."
+        f"networks, each trained {lengths} epochs with {_plural(results.seeds, 'seed')}. Counts are exact."
     )
     yield from (f"\n{note}" for note in study.notes(results))
     tables = study.tables(results)

@@ -35,7 +35,7 @@ class Results:
         names = [run_name(configuration, seed) for configuration in self.configurations for seed in range(self.seeds)]
         return [self.directory.rows(name) for name in names]
 
-    @property
+    @cached_property
     def rows(self) -> list[Row]:
         """Every row of every run."""
         return [row for run in self.runs for row in run]
