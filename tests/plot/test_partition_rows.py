@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plot_sets import drawn_set
 
 import affinelens as al
 from affinelens.plot import Panel, comparison, partition_rows, save_picture
 from affinelens.plot.repeats import repeats
+from plot_sets import drawn_set
 
 
 def test_each_partition_has_its_count_beneath_and_each_row_its_name() -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet
 import pytest
-from command_line import run, write_network
+from torch import nn
 
 import affinelens as al
 from affinelens.study import compare
+from command_line import run, write_network
 
 BOX = al.Box(-1, 1, dim=2)
 FILES = {"comparison.md", "comparison.csv", "comparison.parquet", "comparison.png", "comparison.svg"}
@@ -21,10 +23,7 @@ FILES = {"comparison.md", "comparison.csv", "comparison.parquet", "comparison.pn
 
 def layers(*sizes: int, seed: int = 0) -> list[tuple[Any, Any]]:
     generator = np.random.default_rng(seed)
-    return [
-        (generator.normal(size=(n_out, n_in)), generator.normal(size=n_out))
-        for n_in, n_out in zip(sizes, sizes[1:], strict=False)
-    ]
+    return [(generator.normal(size=(n_out, n_in)), generator.normal(size=n_out)) for n_in, n_out in pairwise(sizes)]
 
 
 def test_the_table_holds_what_each_network_has_by_itself(tmp_path: Path) -> None:
@@ -60,7 +59,6 @@ def test_other_dimensions_are_compared_without_partitions(tmp_path: Path) -> Non
 
 
 def test_torch_modules_are_compared(tmp_path: Path) -> None:
-    nn = pytest.importorskip("torch").nn
     module = nn.Sequential(nn.Linear(2, 5), nn.ReLU(), nn.Linear(5, 2))
     found = compare({"module": module, "layers": layers(2, 5, 2)}, BOX, tmp_path / "out")
     assert len(found.regions["module"]) == al.count(module, BOX)
@@ -96,9 +94,7 @@ def test_a_comparison_is_replaced_only_if_asked(tmp_path: Path) -> None:
         ({"good": layers(2, 3, 1), "bad": 7}, "bad: cannot read a network from int"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_before_anything_is_written(
-    tmp_path: Path, models: Any, words: str
-) -> None:
+def test_what_cannot_be_compared_is_refused_before_anything_is_written(tmp_path: Path, models: Any, words: str) -> None:
     with pytest.raises(al.AffineLensError, match=words):
         compare(models, BOX, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet
 import pytest
-from image_files import write_cifar10, write_mnist
+import torch
+from safetensors.torch import load_file
+from torch import nn
 
 import affinelens as al
-from affinelens.errors import MissingExtraError
-
-pytest.importorskip("torch")
-
 from affinelens import study
+from affinelens.errors import MissingExtraError
 from affinelens.study.image_architectures import lenet, strided_cnn
+from affinelens.study.image_sets import image_set
 from affinelens.study.setup import Setup
+from image_files import write_cifar10, write_mnist
 
 SMALL: dict[str, Any] = {
     "seeds": 1, "workers": 1, "planes": 2, "epochs": (1,), "mnist_epochs": (2,), "cifar10_mlp": (8, 4),
@@ -40,13 +42,17 @@ def test_both_image_sets_are_studied_if_both_are_there(tmp_path: Path) -> None:
     assert len(rows) == 2 * 2 * SMALL["planes"]
     for title in ("CIFAR-10", "MNIST"):
         planes = [
-            [(row["first_input"], row["second_input"]) for row in rows if (row["data"], row["network"]) == (title, kind)]
+            [
+                (row["first_input"], row["second_input"])
+                for row in rows
+                if (row["data"], row["network"]) == (title, kind)
+            ]
             for kind in ("MLP", "CNN")
         ]
         assert planes[0] == planes[1]
     text = report.read_text()
-    assert "CIFAR-10: trained on 20 images for 1 epochs" in text
-    assert "MNIST: trained on 40 images for 2 epochs" in text
+    assert "CIFAR-10: trained on 20 of its 50,000 images for 1 epochs, where the paper has 100." in text
+    assert "MNIST: trained on 40 of its 60,000 images for 2 epochs, where the paper has 50." in text
     for stem in ("partitions-cifar10", "partitions-mnist", "grid-order"):
         assert f"({stem}.png)" in text
         assert all((tmp_path / "out" / f"{stem}.{ending}").is_file() for ending in ("png", "svg"))
@@ -58,9 +64,7 @@ def test_without_files_the_digits_stand_in_and_counts_are_those_of_the_saved_net
     rows = table(tmp_path / "out")
     assert {row["data"] for row in rows} == {"scikit-learn's digits"}
     row = next(row for row in rows if row["network"] == "CNN")
-    from safetensors.torch import load_file
-
-    model = lenet((1, 8, 8), 3, 10, lambda: al_leaky(0.01), Setup())
+    model = lenet((1, 8, 8), 3, 10, nn.LeakyReLU, Setup())
     run = next((tmp_path / "out" / "runs").glob("*CNN_seed-0"))
     model.load_state_dict(load_file(run / "epoch-1.safetensors"))
     plane = al.Slice.axes(np.full(64, 0.5), (row["first_input"], row["second_input"]), -1, 1)
@@ -69,16 +73,8 @@ def test_without_files_the_digits_stand_in_and_counts_are_those_of_the_saved_net
     assert again.regularity().grid_order == pytest.approx(row["grid_order"])
 
 
-def al_leaky(slope: float) -> Any:
-    from torch import nn
-
-    return nn.LeakyReLU(slope)
-
-
 def test_a_study_without_scikit_learn_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "sklearn.datasets", None)
-    from affinelens.study.image_sets import image_set
-
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     image_set.cache_clear()
     with pytest.raises(MissingExtraError, match=r"scikit-learn .*pip install 'affinelens\[study\]'"):
         study.run("convolution", tmp_path / "out", **SMALL)
@@ -95,9 +91,7 @@ def test_damaged_images_are_refused_before_anything_is_written(tmp_path: Path) -
 
 def test_far_pixels_make_a_perfect_grid_of_a_convolution() -> None:
     """No unit of the first two convolutions sees both corners of the image, so all their borders are axis-parallel."""
-    from torch import manual_seed, nn
-
-    manual_seed(0)
+    torch.manual_seed(0)
     whole = strided_cnn((3, 32, 32), (4, 4), 8, 10, nn.ReLU, Setup())
     convolutions = nn.Sequential(*list(whole)[:6], nn.Flatten())
     corners = ((0, 0, 0), (2, 31, 31))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from image_files import NUMPY, idx_bytes, python2_batch, random_images, write_cifar10, write_mnist
 
 import affinelens as al
 from affinelens.study.cifar10 import find_cifar10, read_cifar10
@@ -19,6 +18,7 @@ from affinelens.study.image_sets import find_image_sets
 from affinelens.study.images import Images, ImageSet
 from affinelens.study.mnist import find_mnist, read_mnist
 from affinelens.study.pickled_batch import read_pickled_batch
+from image_files import NUMPY, idx_bytes, python2_batch, random_images, write_cifar10, write_mnist
 
 
 def refused(call: object, *arguments: object) -> str:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 MLP, CNN = "MLP", "CNN"
 _OTHERS_AT = 0.5
+# How many images there are to train on, and for how many epochs the paper does so.
+_ALL_IMAGES = {cifar10.TITLE: 50_000, mnist.TITLE: 60_000}
+_PAPER_EPOCHS = {cifar10.TITLE: 100, mnist.TITLE: 50}
 AUTHORS = "as in the authors' experiments"
 
 
@@ -179,17 +182,24 @@ def _spread(values: NDArray[np.float64]) -> str:
 
 
 def _notes(results: Results) -> list[str]:
-    return [*(_data_note(results, title) for title in _titles(results)), _MEASURE, _table(results), _REASON]
+    titles = _titles(results)
+    missing = [title for title in _ALL_IMAGES if title not in titles]
+    left_out = [] if digits.TITLE in titles else [f"{title} was not found and is left out." for title in missing]
+    return [*(_data_note(results, title) for title in titles), *left_out, _MEASURE, _table(results), _REASON]
 
 
 def _data_note(results: Results, title: str) -> str:
-    """How many images were used, and that digits stand in where no files were given."""
+    """How much was trained, where that is less than in the paper, and where digits stand in for other images."""
     used = len(results.samples({"data": title, "network": MLP}, 0))
     epochs = results.last_epoch_of({"data": title, "network": MLP})
-    told = f"{title}: trained on {used:,} images for {epochs} epochs"
-    if title != digits.TITLE:
-        return f"{told}."
-    return f"{told}. No image files were given, so these stand in for {cifar10.TITLE} and {mnist.TITLE}; see --data."
+    if title == digits.TITLE:
+        return (
+            f"No image files were given (see --data), so {title} stand in for {cifar10.TITLE} and {mnist.TITLE}: "
+            f"{used:,} images to train on, {epochs} epochs."
+        )
+    images = f"{used:,}" if used == _ALL_IMAGES[title] else f"{used:,} of its {_ALL_IMAGES[title]:,}"
+    paper = "" if epochs == _PAPER_EPOCHS[title] else f", where the paper has {_PAPER_EPOCHS[title]}"
+    return f"{title}: trained on {images} images for {epochs} epochs{paper}."
 
 
 _MEASURE = (

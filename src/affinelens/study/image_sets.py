@@ -19,14 +19,17 @@ def find_image_sets(data: Path | None) -> dict[str, Path | None]:
     if data is None:
         return {digits.TITLE: None}
     require_folder(data)
-    found = {title: find(data) for title, find in _FINDERS.items()}
-    present = {title: folder for title, folder in found.items() if folder is not None}
-    if not present:
+    found: dict[str, Path | None] = {}
+    for title, find in _FINDERS.items():
+        folder = find(data)
+        if folder is not None:
+            found[title] = folder
+    if not found:
         raise AffineLensError(
             f"{data}: holds neither {mnist.TITLE} nor {cifar10.TITLE}; for {mnist.TITLE}, {mnist.WHERE}; for "
             f"{cifar10.TITLE}, {cifar10.WHERE}"
         )
-    return {**present}
+    return found
 
 
 @lru_cache(maxsize=2)

@@ -66,6 +66,3 @@ class ImageSet:
         scaled = images.pixels.astype(np.float32) / np.float32(self.white)
         normal: NDArray[np.float32] = (scaled - mean) / deviation
         return normal
-
-    def describe(self) -> str:
-        return f"{self.title}: {len(self.train)} images to train on, {len(self.test)} to test with"
