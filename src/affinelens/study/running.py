@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 STUDIES = {
     "width": "one hidden layer of 16, 32 and 64 units, 2 to 5 inputs (Table 1)",
+    "depth": "2 to 10 layers of 16, 32 and 64 units in 2-D, 2 to 4 layers in 3-D and 4-D (Figure 3, Table 2)",
+    "layers": "five layers of 32 units, each widened in turn, during training (Figure 4)",
+    "residual": "2, 3 and 4 residual blocks, with and without skips, during training (Table 3)",
+    "activation": "ReLU and LeakyReLU: regions and the decision boundary during training (Figure 7)",
 }
 
 
@@ -113,7 +117,8 @@ def run(
         },
         resume=resume,
     )  # fmt: skip
-    tasks = [Task(one, seed, setup, study.measure, place) for one in configurations for seed in range(seeds)]
+    tasks = [Task(one, seed, setup, study.measure, place) for seed in range(seeds) for one in configurations[::-1]]
+    # All networks of a seed before the next seed, the longest trainings, which tend to come last, first.
     left = [task for task in tasks if not place.has(task.name)]
 
     def tell(runs: int, epochs: int, note: str = "") -> None:
