@@ -2,8 +2,9 @@
 
 from affinelens.plot.canvas import save_picture
 from affinelens.plot.comparison import comparison
+from affinelens.plot.curves import Curve, curve_panels, curves
 from affinelens.plot.display import KINDS, display, picture
-from affinelens.plot.evolution import Snapshot, animation, evolution
+from affinelens.plot.evolution import Snapshot, animation, evolution, surface_evolution
 from affinelens.plot.graph import graph
 from affinelens.plot.image_slice import image_slice
 from affinelens.plot.partition import partition
@@ -14,11 +15,14 @@ from affinelens.plot.statistics import layer_bars, volume_histogram
 from affinelens.plot.surface import surface
 
 __all__ = [
+    "Curve",
     "KINDS",
     "Panel",
     "Snapshot",
     "animation",
     "comparison",
+    "curve_panels",
+    "curves",
     "display",
     "evolution",
     "graph",
@@ -31,5 +35,6 @@ __all__ = [
     "search_stages",
     "solid",
     "surface",
+    "surface_evolution",
     "volume_histogram",
 ]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 
 from affinelens.plot.canvas import new_axes, require_flat
 from affinelens.plot.palette import INK, STAGES, colors_of
+
+# The size of a panel, in inches.
+_PANEL_WIDTH, _PANEL_HEIGHT = 3.4, 3.3
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ def curves(
     logarithmic: bool = False,
     ticks: Sequence[float] | None = None,
     given: str = "paper",
-    legend: bool = True,
+    legend_title: str | None = None,
 ) -> Any:
     """Draw curves of counts; ``logarithmic`` is about places, counts are on a logarithmic scale always.
 
@@ -41,7 +45,7 @@ def curves(
     """
     ax = new_axes((5.0, 3.6)) if ax is None else require_flat(ax)
     colors = colors_of(np.arange(len(shown)), STAGES)
-    handles = []
+    handles: list[Line2D] = []
     for curve, color in zip(shown, colors, strict=True):
         repeated = [np.asarray(values, dtype=np.float64) for values in curve.values]
         low, mean, high = ([function(v) for v in repeated] for function in (np.min, np.mean, np.max))
@@ -59,6 +63,27 @@ def curves(
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.spines[["top", "right"]].set_visible(False)
-    if legend:
-        ax.legend(handles=handles, frameon=False, fontsize="small")
+    ax.legend(handles=handles, title=legend_title, frameon=False, fontsize="small", title_fontsize="small")
     return ax
+
+
+def curve_panels(
+    shown: Mapping[str, Sequence[Curve]],
+    places: str,
+    *,
+    logarithmic: bool = False,
+    whole: bool = False,
+    legend_title: str | None = None,
+) -> Figure:
+    """Curves of counts in panels side by side, each with its title; ``places`` names the axis they share.
+
+    With ``whole`` places are whole numbers.
+    """
+    figure = Figure(figsize=(_PANEL_WIDTH * len(shown), _PANEL_HEIGHT), layout="constrained")
+    for number, (title, of_panel) in enumerate(shown.items()):
+        ax = figure.add_subplot(1, len(shown), number + 1)
+        curves(of_panel, ax, logarithmic=logarithmic, legend_title=legend_title)
+        ax.set(title=title, xlabel=places, ylabel="" if number else "regions")
+        if whole:
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return figure

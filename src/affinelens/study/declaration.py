@@ -90,8 +90,8 @@ class Study:
     """A study of the paper's Section 4.
 
     ``quick`` is the same in minutes. ``configurations`` takes the set-up and the folder given for data, which only a
-    study that ``reads_data`` is given. ``figures`` are by file name, without an ending. ``notes`` say what else a reader
-    of the report must know.
+    study that ``reads_data`` is given. ``figures`` are by file name, without an ending. ``notes`` say what else one
+    must know to read the report.
     """
 
     name: str

@@ -105,7 +105,7 @@ def _time(results: Results, networks: int) -> str:
     return (
         f"Training {networks} networks took {training:,.0f} s of processor time, counting {len(results.rows)} times "
         f"{counting:,.1f} s ({counting / (training + counting):.1%} of both) for {regions:,} regions; the slowest "
-        f"count took {slowest['counting_seconds']:.2f} s for {slowest['regions']:,} regions. All rows are in {TABLE}.csv."
+        f"count took {slowest['counting_seconds']:.2f} s for {slowest['regions']:,} regions. All is in {TABLE}.csv."
     )
 
 

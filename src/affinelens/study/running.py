@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 STUDIES = {
     "width": "one hidden layer of 16, 32 and 64 units, 2 to 5 inputs (Table 1)",
+    "depth": "2 to 10 layers of 16, 32 and 64 units in 2-D, 2 to 4 layers in 3-D and 4-D (Figure 3, Table 2)",
+    "layers": "five layers of 32 units, each widened in turn, during training (Figure 4)",
     "convolution": "MLP against CNN on CIFAR-10 and MNIST, or on small digits (Figures 5 and 8)",
+    "residual": "2, 3 and 4 residual blocks, with and without skips, during training (Table 3)",
+    "activation": "ReLU and LeakyReLU: regions and the decision boundary during training (Figure 7)",
 }
 
 
@@ -114,8 +118,11 @@ def run(
         },
         resume=resume,
     )  # fmt: skip
+    # All networks of a seed before the next seed, the longest trainings, which tend to come last, first.
     tasks = [
-        Task(one, seed, one.adapted(setup), study.measure, place) for one in configurations for seed in range(seeds)
+        Task(one, seed, one.adapted(setup), study.measure, place)
+        for seed in range(seeds)
+        for one in configurations[::-1]
     ]
     left = [task for task in tasks if not place.has(task.name)]
     all_epochs = sum(task.setup.epochs[-1] for task in left)

@@ -1,7 +1,7 @@
 """Every choice that a study makes, with its default and the reason for it; all can be changed by name.
 
-The paper's Section 4.1 fixes the domain, Adam, its rate, the batch size and the number of samples. What it leaves open is
-decided here and nowhere else. A study adds its own sizes in a class derived from :class:`Setup`.
+The paper's Section 4.1 fixes the domain, Adam, its rate, the batch size and the number of samples. What it leaves open
+is decided here and nowhere else. A study adds its own sizes in a class derived from :class:`Setup`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ class Setup:
 
     epochs: tuple[int, ...] = choice((5000,), "when regions are counted; the last is the end of training")
     samples: int = choice(200)
-    noise: float = choice(0.2, "two moons: deviation of the noise, as in the authors' experiments")
     learning_rate: float = choice(1e-4)
     batch_size: int = choice(32)
     shuffle: bool = choice(True, "the usual way: samples come in a new order every epoch")
@@ -66,6 +65,13 @@ class Setup:
     def reasons(self) -> list[tuple[str, str, str]]:
         """Name, value and reason of every choice."""
         return [(entry.name, shown(getattr(self, entry.name)), entry.metadata["why"]) for entry in fields(self)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoonsSetup(Setup):
+    """What studies on two moons share."""
+
+    noise: float = choice(0.2, "deviation of the noise of two moons, as in the authors' experiments")
 
 
 def changed(setup: SomeSetup, options: Mapping[str, Any]) -> SomeSetup:

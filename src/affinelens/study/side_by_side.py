@@ -25,11 +25,7 @@ class _StoppedError(Exception):
 
 
 def perform_all(tasks: Sequence[Task], workers: int, tell: Callable[[int, int], None]) -> None:
-    """Perform tasks in so many processes, or in this one; ``tell`` is called with runs and epochs done.
-
-    The last are begun first: they tend to be the longest, and so the processes end at about the same time.
-    """
-    tasks = tasks[::-1]
+    """Perform tasks in so many processes, or in this one; ``tell`` is called with runs and epochs done."""
     if workers == 1 or len(tasks) == 1:
         _perform_here(tasks, tell)
     elif tasks:

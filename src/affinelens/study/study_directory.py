@@ -121,8 +121,8 @@ class StudyDirectory:
         except OSError as error:
             reason = error.strerror or str(error)
             raise AffineLensError(
-                f"{self.path}: cannot be written ({reason}); what was finished is kept, make room and go on with resume "
-                f"(--resume)"
+                f"{self.path}: cannot be written ({reason}); what was finished is kept, make room and go on with "
+                f"resume (--resume)"
             ) from error
 
     def _require_same(self, asked: dict[str, Any]) -> None:
