@@ -45,7 +45,6 @@ class ConvolutionSetup(Setup):
     epochs: tuple[int, ...] = choice((100,), f"CIFAR-10: {PAPER}; the digits likewise")
     mnist_epochs: tuple[int, ...] = choice((50,), f"MNIST: {PAPER}")
     samples: int = choice(200, "not used in this study: all images are")
-    noise: float = choice(0.2, "not used in this study")
     planes: int = choice(4, "how many pairs of inputs are drawn for each seed; both networks get the same")
     cifar10_mlp: tuple[int, ...] = choice((512, 256, 128), AUTHORS)
     cifar10_channels: tuple[int, ...] = choice((16, 32, 64), AUTHORS)
