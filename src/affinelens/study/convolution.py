@@ -210,8 +210,8 @@ _MEASURE = (
 )
 _REASON = (
     "The grid has a plain reason: a unit of a convolutional layer that sees only one of the two pixels has its border "
-    "at right angles to that pixel's axis. The further apart the pixels, the deeper the layers in which no unit sees "
-    "both; a unit of the MLP sees both from the start."
+    "at right angles to that pixel's axis, trained or not. The further apart the pixels, the deeper the layers in which "
+    "no unit sees both; a unit of the MLP sees both from the start."
 )
 _COLUMNS = {
     "test accuracy": "test_accuracy",
