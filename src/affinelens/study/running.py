@@ -117,18 +117,21 @@ def run(
         },
         resume=resume,
     )  # fmt: skip
-    tasks = [Task(one, seed, setup, study.measure, place) for seed in range(seeds) for one in configurations[::-1]]
-    # All networks of a seed before the next seed, the longest trainings, which tend to come last, first.
-    left = [task for task in tasks if not place.has(task.name)]
+    together = study.together and model is None
+    groups = [range(seeds)] if together else [range(seed, seed + 1) for seed in range(seeds)]
+    # The longest trainings tend to come last; begun first, they leave no process without work at the end.
+    tasks = [Task(one, group, setup, study.measure, place) for group in groups for one in configurations[::-1]]
+    left = [task for task in tasks if not all(map(place.has, task.runs))]
+    networks = sum(len(task.seeds) for task in left)
 
     def tell(runs: int, epochs: int, note: str = "") -> None:
         if progress is not None:
             seconds = time.monotonic() - started
-            progress(StudyProgress(runs, len(left), epochs, len(left) * setup.epochs[-1], seconds, note))
+            progress(StudyProgress(runs, networks, epochs, networks * setup.epochs[-1], seconds, note))
 
     ready.prepare(None if progress is None else lambda update: tell(0, 0, update.note))
     perform_all(left, processes, tell)
-    tell(len(left), len(left) * setup.epochs[-1], "drawing")
+    tell(networks, networks * setup.epochs[-1], "drawing")
     results = Results(setup, seeds, configurations, place)
     return write_report(study, results)
 
