@@ -62,7 +62,7 @@ def test_without_files_the_digits_stand_in_and_counts_are_those_of_the_saved_net
     text = study.run("convolution", tmp_path / "out", **SMALL).read_text()
     assert "No image files were given" in text
     rows = table(tmp_path / "out")
-    assert {row["data"] for row in rows} == {"scikit-learn's digits"}
+    assert {row["data"] for row in rows} == {"digits"}
     row = next(row for row in rows if row["network"] == "CNN")
     model = lenet((1, 8, 8), 3, 10, nn.LeakyReLU, Setup())
     run = next((tmp_path / "out" / "runs").glob("*CNN_seed-0"))

@@ -10,14 +10,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
-from numpy.typing import ArrayLike
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from numpy.typing import ArrayLike, NDArray
 
 from affinelens.plot.canvas import new_axes, require_flat
 from affinelens.plot.palette import INK, STAGES, colors_of
 
 # The size of a panel, in inches.
-_PANEL_WIDTH, _PANEL_HEIGHT = 3.4, 3.3
+_PANEL_WIDTH, _PANEL_HEIGHT = 3.3, 3.6
+# Counts that span more than this factor are labelled at powers of ten only.
+_WIDE = 500
+_LEGEND_COLUMNS = 3
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def curves(
         ax.plot([x for x, _ in beside], [y for _, y in beside], "D", color=color, fillstyle="none", markersize=6)
     if any(value is not None for curve in shown for value in curve.given):
         handles.append(Line2D([], [], color=INK, marker="D", fillstyle="none", linestyle="none", label=given))
-    ax.set_yscale("log")
+    _scale_counts(ax, [np.asarray(values, dtype=np.float64) for curve in shown for values in curve.values])
     if logarithmic:
         ax.set_xscale("log")
     if ticks is not None:
@@ -63,8 +66,20 @@ def curves(
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(handles=handles, title=legend_title, frameon=False, fontsize="small", title_fontsize="small")
+    ax.legend(
+        handles=handles, title=legend_title, frameon=False, fontsize="small", title_fontsize="small",
+        loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=min(len(handles), _LEGEND_COLUMNS), columnspacing=1.2,
+    )  # fmt: skip
     return ax
+
+
+def _scale_counts(ax: Axes, values: Sequence[NDArray[np.float64]]) -> None:
+    """A logarithmic scale with whole numbers on it, closer together the less it spans."""
+    ax.set_yscale("log")
+    span = max(v.max() for v in values) / max(min(v.min() for v in values), 1)
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0,) if span > _WIDE else (1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def curve_panels(

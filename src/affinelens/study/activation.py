@@ -124,4 +124,5 @@ STUDY = Study(
     tables=_tables,
     claims=_claims,
     figures=_figures,
+    together=True,
 )

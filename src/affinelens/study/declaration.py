@@ -91,7 +91,8 @@ class Study:
 
     ``quick`` is the same in minutes. ``configurations`` takes the set-up and the folder given for data, which only a
     study that ``reads_data`` is given. ``figures`` are by file name, without an ending. ``notes`` say what else one
-    must know to read the report.
+    must know to read the report. With ``together`` a configuration's networks of all seeds are trained as one stack,
+    which is faster; they must be made of linear layers, batch norms and activations.
     """
 
     name: str
@@ -106,3 +107,4 @@ class Study:
     measure: Measure = count_regions
     notes: Callable[[Results], Sequence[str]] = lambda results: ()
     reads_data: bool = False
+    together: bool = False

@@ -7,7 +7,7 @@ import numpy as np
 from affinelens.errors import MissingExtraError
 from affinelens.study.images import Images, ImageSet
 
-TITLE = "scikit-learn's digits"
+TITLE = "digits"
 _WHITE = 16
 # Every fifth image is kept for testing.
 _TEST_EVERY = 5

@@ -141,4 +141,5 @@ STUDY = Study(
     tables=_tables,
     claims=_claims,
     figures=_figures,
+    together=True,
 )

@@ -118,23 +118,24 @@ def run(
         },
         resume=resume,
     )  # fmt: skip
-    # All networks of a seed before the next seed, the longest trainings, which tend to come last, first.
+    together = study.together and model is None
+    groups = [range(seeds)] if together else [range(seed, seed + 1) for seed in range(seeds)]
+    # The longest trainings tend to come last; begun first, they leave no process without work at the end.
     tasks = [
-        Task(one, seed, one.adapted(setup), study.measure, place)
-        for seed in range(seeds)
-        for one in configurations[::-1]
+        Task(one, group, one.adapted(setup), study.measure, place) for group in groups for one in configurations[::-1]
     ]
-    left = [task for task in tasks if not place.has(task.name)]
-    all_epochs = sum(task.setup.epochs[-1] for task in left)
+    left = [task for task in tasks if not all(map(place.has, task.runs))]
+    networks = sum(len(task.seeds) for task in left)
+    all_epochs = sum(len(task.seeds) * task.setup.epochs[-1] for task in left)
 
     def tell(runs: int, epochs: int, note: str = "") -> None:
         if progress is not None:
             seconds = time.monotonic() - started
-            progress(StudyProgress(runs, len(left), epochs, all_epochs, seconds, note))
+            progress(StudyProgress(runs, networks, epochs, all_epochs, seconds, note))
 
     ready.prepare(None if progress is None else lambda update: tell(0, 0, update.note))
     perform_all(left, processes, tell)
-    tell(len(left), all_epochs, "drawing")
+    tell(networks, all_epochs, "drawing")
     results = Results(setup, seeds, configurations, place)
     return write_report(study, results)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from typing import Any
 
 from affinelens.engine.vertex import ready
@@ -33,25 +35,27 @@ def perform_all(tasks: Sequence[Task], workers: int, tell: Callable[[int, int], 
 
 
 def _perform_here(tasks: Sequence[Task], tell: Callable[[int, int], None]) -> None:
-    epochs, told = 0, 0.0
-    for number, task in enumerate(tasks):
+    runs, epochs, told = 0, 0, 0.0
 
-        def after_epoch(done: int = number) -> None:
-            nonlocal epochs, told
-            epochs += 1
-            if time.monotonic() - told >= _PERIOD:
-                told = time.monotonic()
-                tell(done, epochs)
+    def after_epoch(networks: int) -> None:
+        nonlocal epochs, told
+        epochs += networks
+        if time.monotonic() - told >= _PERIOD:
+            told = time.monotonic()
+            tell(runs, epochs)
 
-        perform(task, after_epoch)
-    tell(len(tasks), epochs)
+    for task in tasks:
+        perform(task, partial(after_epoch, len(task.seeds)))
+        runs += len(task.seeds)
+    tell(runs, epochs)
 
 
 def _perform_in_processes(tasks: Sequence[Task], workers: int, tell: Callable[[int, int], None]) -> None:
+    _require_sendable(tasks[0])
     context = multiprocessing.get_context("spawn")
     epochs, stop = context.Value("q", 0), context.Event()
     with ProcessPoolExecutor(workers, context, _begin_process, (epochs, stop)) as executor:
-        futures = [executor.submit(_perform_task, task) for task in tasks]
+        futures = {executor.submit(_perform_task, task): len(task.seeds) for task in tasks}
         try:
             _watch(futures, lambda done: tell(done, epochs.value))
         except BrokenProcessPool as error:
@@ -64,14 +68,25 @@ def _perform_in_processes(tasks: Sequence[Task], workers: int, tell: Callable[[i
             executor.shutdown(cancel_futures=True)
 
 
-def _watch(futures: Sequence[Future[None]], tell: Callable[[int], None]) -> None:
-    """Wait for all, or for the first that fails."""
+def _require_sendable(task: Task) -> None:
+    try:
+        pickle.dumps(task)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise AffineLensError(
+            f"the network's builder cannot be sent to other processes ({reason}); give a function defined at the top "
+            f"of a module, or workers=1"
+        ) from error
+
+
+def _watch(futures: Mapping[Future[None], int], tell: Callable[[int], None]) -> None:
+    """Wait for all, or for the first that fails, and tell how many networks are done."""
     waiting: set[Future[None]] = set(futures)
     while waiting:
         ended, waiting = wait(waiting, timeout=_PERIOD, return_when=FIRST_EXCEPTION)
         for future in ended:
             future.result()
-        tell(len(futures) - len(waiting))
+        tell(sum(networks for future, networks in futures.items() if future.done()))
 
 
 def _begin_process(epochs: Any, stop: Any) -> None:
@@ -89,6 +104,6 @@ def _perform_task(task: Task) -> None:
         if stop.is_set():
             raise _StoppedError
         with epochs.get_lock():
-            epochs.value += 1
+            epochs.value += len(task.seeds)
 
     perform(task, after_epoch)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from affinelens.errors import AffineLensError
-from affinelens.regions.run_directory import plain_file_inside, require_writable
+from affinelens.regions.run_directory import move_into_place, plain_file_inside, require_writable
 from affinelens.study.declaration import Row
 from affinelens.study.setup import shown
 from affinelens.version import __version__
@@ -34,6 +34,8 @@ _ROWS = "rows.json"
 _UNFINISHED = ".unfinished-"
 _FORMAT = "affinelens study"
 _FORMAT_VERSION = 1
+# What every row says, beside the labels of its configuration.
+NUMBERS = ("seed", "epoch", "regions", "loss", "accuracy", "training_seconds", "compiling_seconds", "counting_seconds")
 _LARGEST_FILE = 16 * 2**20
 
 
@@ -65,16 +67,17 @@ class StudyDirectory:
         return (self.path / _RUNS / run / _ROWS).is_file()
 
     @contextmanager
-    def new_run(self, run: str) -> Iterator[Path]:
+    def new_run(self, run: str) -> Iterator[RunFolder]:
         """A folder for a run that is being made; it gets its name at the end, and is gone if something goes wrong."""
         with self.writing():
             folder = Path(tempfile.mkdtemp(dir=self.path / _RUNS, prefix=_UNFINISHED))
-            try:
-                yield folder
+        try:
+            yield RunFolder(self, folder)
+            with self.writing():
                 folder.chmod(0o755)
-                folder.rename(self.path / _RUNS / run)
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
+                move_into_place(folder, self.path / _RUNS / run)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def rows(self, run: str) -> list[Row]:
         """What was measured of a run."""
@@ -147,16 +150,25 @@ class StudyDirectory:
         )
 
 
-def write_rows(folder: Path, rows: Sequence[Row]) -> None:
-    """Write what was measured, which makes a run finished."""
-    (folder / _ROWS).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+class RunFolder:
+    """The folder of a run that is being made."""
 
+    def __init__(self, directory: StudyDirectory, folder: Path) -> None:
+        self._directory = directory
+        self._folder = folder
 
-def write_snapshot(folder: Path, epoch: int, tensors: dict[str, Any]) -> None:
-    """Write a module's parameters and buffers."""
-    from safetensors.torch import save
+    def write_rows(self, rows: Sequence[Row]) -> None:
+        """Write what was measured, which makes a run whole."""
+        with self._directory.writing():
+            (self._folder / _ROWS).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
-    (folder / _snapshot_name(epoch)).write_bytes(save({name: t.detach().clone() for name, t in tensors.items()}))
+    def write_snapshot(self, epoch: int, tensors: dict[str, Any]) -> None:
+        """Write a module's parameters and buffers."""
+        from safetensors.torch import save
+
+        stored = save({name: tensor.detach().clone() for name, tensor in tensors.items()})
+        with self._directory.writing():
+            (self._folder / _snapshot_name(epoch)).write_bytes(stored)
 
 
 def _snapshot_name(epoch: int) -> str:
@@ -181,4 +193,7 @@ def _small_text(folder: Path, name: str) -> str:
 
 
 def _is_row(row: Any) -> bool:
-    return isinstance(row, dict) and all(v is None or isinstance(v, str | int | float) for v in row.values())
+    """Whether it is a row of plain values with those that every row has."""
+    if not isinstance(row, dict) or not all(v is None or isinstance(v, str | int | float) for v in row.values()):
+        return False
+    return all(isinstance(row.get(name), int | float) for name in NUMBERS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,6 +11,7 @@ from torch import nn
 
 from affinelens.study.samples import Samples
 from affinelens.study.setup import Setup
+from affinelens.study.stacking import Alone, Stack, Trainable
 
 # How many samples are evaluated at a time.
 _EVALUATED = 1024
@@ -18,7 +19,7 @@ _EVALUATED = 1024
 
 @dataclass(frozen=True)
 class Milestone:
-    """The state of training after an epoch."""
+    """The state of a network's training after an epoch; ``training_seconds`` is its share of the stack's."""
 
     epoch: int
     training_seconds: float
@@ -27,47 +28,71 @@ class Milestone:
 
 
 def train(
-    model: nn.Module, samples: Samples, setup: Setup, after_epoch: Callable[[], None] = lambda: None
-) -> Iterator[Milestone]:
-    """Train a model and stop at each of the set-up's epochs; only the training is timed."""
-    points, labels = _tensors(model, samples)
-    optimizer = torch.optim.Adam(model.parameters(), lr=setup.learning_rate, fused=True)
+    models: Sequence[nn.Module],
+    samples: Sequence[Samples],
+    seeds: Sequence[int],
+    setup: Setup,
+    after_epoch: Callable[[], None],
+) -> Iterator[list[Milestone]]:
+    """Train models at once, each on its samples; stop at each of the set-up's epochs, with the models up to date.
+
+    Several models must be such as can be stacked. The seeds say in which order samples come.
+    """
+    trained: Trainable = Alone(models[0]) if len(models) == 1 else Stack(models)
+    kind = next(models[0].parameters()).dtype
+    points = torch.stack([torch.as_tensor(of.points).to(kind) for of in samples])
+    labels = torch.stack([torch.as_tensor(of.labels) for of in samples])
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+    optimizer = torch.optim.Adam(trained.module.parameters(), lr=setup.learning_rate, fused=True)
     seconds = 0.0
+    trained.module.train()
     for epoch in range(1, setup.epochs[-1] + 1):
         started = time.perf_counter()
-        model.train()
-        _train_epoch(model, points, labels, setup, optimizer)
+        _train_epoch(trained, points, labels, generators, setup, optimizer)
         seconds += time.perf_counter() - started
         after_epoch()
         if epoch in setup.epochs:
-            yield Milestone(epoch, seconds, *evaluated(model, points, labels))
-
-
-def _tensors(model: nn.Module, samples: Samples) -> tuple[torch.Tensor, torch.Tensor]:
-    """Points in the model's number format, and labels."""
-    kind = next(model.parameters()).dtype
-    return torch.as_tensor(samples.points).to(kind), torch.as_tensor(samples.labels)
+            trained.write_back()
+            yield [
+                Milestone(epoch, seconds / len(models), *_evaluated(model, *of))
+                for model, *of in zip(models, points, labels, strict=True)
+            ]
+            trained.module.train()
 
 
 def _train_epoch(
-    model: nn.Module, points: torch.Tensor, labels: torch.Tensor, setup: Setup, optimizer: torch.optim.Optimizer
+    trained: Trainable,
+    points: torch.Tensor,
+    labels: torch.Tensor,
+    generators: Sequence[torch.Generator],
+    setup: Setup,
+    optimizer: torch.optim.Optimizer,
 ) -> None:
-    count = len(labels)
-    order = torch.randperm(count) if setup.shuffle else torch.arange(count)
+    count = labels.shape[1]
+    network = torch.arange(len(labels))[:, None]
     used = count if setup.last_batch else max(count - count % setup.batch_size, min(count, setup.batch_size))
-    for chosen in order[:used].split(setup.batch_size):
-        loss = nn.functional.cross_entropy(model(points[chosen]), labels[chosen])
+    for chosen in _orders(count, generators, shuffle=setup.shuffle)[:, :used].split(setup.batch_size, dim=1):
+        outputs = trained.outputs(points[network, chosen]).flatten(0, 1)
+        # The mean over each network's batch, summed over networks: no network's slope depends on another.
+        loss = nn.functional.cross_entropy(outputs, labels[network, chosen].flatten(), reduction="sum")
         optimizer.zero_grad()
-        loss.backward()
+        (loss / chosen.shape[1]).backward()
         optimizer.step()
+
+
+def _orders(count: int, generators: Sequence[torch.Generator], *, shuffle: bool) -> torch.Tensor:
+    if not shuffle:
+        return torch.arange(count).expand(len(generators), count)
+    return torch.stack([torch.randperm(count, generator=generator) for generator in generators])
 
 
 def accuracy(model: nn.Module, samples: Samples) -> float:
     """The share of right answers, in evaluation mode."""
-    return evaluated(model, *_tensors(model, samples))[1]
+    points = torch.as_tensor(samples.points).to(next(model.parameters()).dtype)
+    return _evaluated(model, points, torch.as_tensor(samples.labels))[1]
 
 
-def evaluated(model: nn.Module, points: torch.Tensor, labels: torch.Tensor) -> tuple[float, float]:
+def _evaluated(model: nn.Module, points: torch.Tensor, labels: torch.Tensor) -> tuple[float, float]:
     """Mean loss and share of right answers, in evaluation mode; the model stays in it."""
     model.eval()
     loss = right = 0.0

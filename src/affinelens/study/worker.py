@@ -1,33 +1,36 @@
-"""One network of a study: trained, saved and measured at each of its epochs, in whatever process this runs."""
+"""Networks of a study: trained, saved and measured at each of its epochs, in whatever process this runs."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import torch
 
+from affinelens.errors import AffineLensError
 from affinelens.network.torch_following import ModuleFollower
 from affinelens.study.declaration import Configuration, Measure, Row
 from affinelens.study.setup import Setup
-from affinelens.study.study_directory import StudyDirectory, write_rows, write_snapshot
-from affinelens.study.training import accuracy, train
+from affinelens.study.study_directory import RunFolder, StudyDirectory
+from affinelens.study.training import Milestone, accuracy, train
 
 
 @dataclass(frozen=True)
 class Task:
-    """A configuration to train with a seed."""
+    """A configuration to train with some seeds at once."""
 
     configuration: Configuration
-    seed: int
+    seeds: Sequence[int]
     setup: Setup
     measure: Measure
     directory: StudyDirectory
 
     @property
-    def name(self) -> str:
-        return run_name(self.configuration, self.seed)
+    def runs(self) -> list[str]:
+        """The names of the folders that come of it."""
+        return [run_name(self.configuration, seed) for seed in self.seeds]
 
 
 def run_name(configuration: Configuration, seed: int) -> str:
@@ -36,37 +39,56 @@ def run_name(configuration: Configuration, seed: int) -> str:
 
 
 def perform(task: Task, after_epoch: Callable[[], None]) -> None:
-    """Train a network and write its run; the process's own random state and threads are left as they were."""
+    """Train networks and write their runs; the process's own random state and threads are left as they were."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with torch.random.fork_rng(devices=()), task.directory.new_run(task.name) as folder:
-            torch.manual_seed(task.seed)
-            configuration = task.configuration
-            samples = configuration.samples(task.seed)
-            model = configuration.build()
-            follower = ModuleFollower(samples.points.shape[1:])
-            rows: list[Row] = []
-            for milestone in train(model, samples, task.setup, after_epoch):
-                write_snapshot(folder, milestone.epoch, model.state_dict())
-                started = time.perf_counter()
-                network = follower.network(model)
-                compiled = time.perf_counter()
-                measured = task.measure(network, configuration, task.setup, task.seed)
-                counted = time.perf_counter()
-                held_out = (
-                    {} if configuration.held_out is None
-                    else {"test_accuracy": accuracy(model, configuration.held_out())}
-                )  # fmt: skip
-                rows += [
-                    {
-                        **configuration.labels, "seed": task.seed, "epoch": milestone.epoch, **found,
-                        "loss": milestone.loss, "accuracy": milestone.accuracy, **held_out,
-                        "training_seconds": milestone.training_seconds, "compiling_seconds": compiled - started,
-                        "counting_seconds": (counted - compiled) / len(measured),
-                    }
-                    for found in measured
-                ]  # fmt: skip
-            write_rows(folder, rows)
+        with torch.random.fork_rng(devices=()), ExitStack() as stack:
+            folders = [stack.enter_context(task.directory.new_run(run)) for run in task.runs]
+            _train_and_measure(task, folders, after_epoch)
+    except AffineLensError as error:
+        raise error.located(task.configuration.name) from error
     finally:
         torch.set_num_threads(threads)
+
+
+def _train_and_measure(task: Task, folders: Sequence[RunFolder], after_epoch: Callable[[], None]) -> None:
+    samples = [task.configuration.samples(seed) for seed in task.seeds]
+    models = [_built(task.configuration, seed) for seed in task.seeds]
+    follower = ModuleFollower(samples[0].points.shape[1:])
+    rows: list[list[Row]] = [[] for _ in task.seeds]
+    for milestones in train(models, samples, task.seeds, task.setup, after_epoch):
+        for number, (model, milestone) in enumerate(zip(models, milestones, strict=True)):
+            folders[number].write_snapshot(milestone.epoch, model.state_dict())
+            rows[number] += _measured(task, task.seeds[number], model, milestone, follower)
+    for folder, of_seed in zip(folders, rows, strict=True):
+        folder.write_rows(of_seed)
+
+
+def _built(configuration: Configuration, seed: int) -> torch.nn.Module:
+    torch.manual_seed(seed)
+    model = configuration.build()
+    if not isinstance(model, torch.nn.Module):
+        raise AffineLensError(f"model must return a torch.nn.Module, but returned {type(model).__name__}")
+    return model
+
+
+def _measured(
+    task: Task, seed: int, model: torch.nn.Module, milestone: Milestone, follower: ModuleFollower
+) -> list[Row]:
+    started = time.perf_counter()
+    network = follower.network(model)
+    compiled = time.perf_counter()
+    rows = task.measure(network, task.configuration, task.setup, seed)
+    counted = time.perf_counter()
+    held_out = task.configuration.held_out
+    tested = {} if held_out is None else {"test_accuracy": accuracy(model, held_out())}
+    return [
+        {
+            **task.configuration.labels, "seed": seed, "epoch": milestone.epoch, **row,
+            "loss": milestone.loss, "accuracy": milestone.accuracy, **tested,
+            "training_seconds": milestone.training_seconds, "compiling_seconds": compiled - started,
+            "counting_seconds": (counted - compiled) / len(rows),
+        }
+        for row in rows
+    ]  # fmt: skip
