@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from torch import nn
 import affinelens as al
 from affinelens import study
 from affinelens.errors import MissingExtraError
+from affinelens.study.convolution import STUDY
 from affinelens.study.image_architectures import lenet, strided_cnn
 from affinelens.study.image_sets import image_set
 from affinelens.study.setup import Setup
@@ -99,3 +101,34 @@ def test_far_pixels_make_a_perfect_grid_of_a_convolution() -> None:
     found = al.enumerate(al.network(convolutions.eval(), input_shape=(3, 32, 32)), plane).regularity()
     assert found.grid_order == pytest.approx(1, abs=1e-12)
     assert found.quadrilaterals == 1
+
+
+class _Found:
+    """Results of a study with the given grid orders, planes of one seed after those of another."""
+
+    def __init__(self, orders: dict[str, list[list[float]]]) -> None:
+        self._orders = orders
+        self.configurations = [SimpleNamespace(labels={"data": "MNIST", "network": kind}) for kind in orders]
+
+    def last_epoch_of(self, labels: dict[str, str]) -> int:
+        return 1
+
+    def samples(self, labels: dict[str, str], seed: int) -> Any:
+        return SimpleNamespace(points=np.zeros((1, 1, 28, 28)))
+
+    def select(self, epoch: int, data: str, network: str) -> list[dict[str, Any]]:
+        others = {"grid_order_by_chance": 0.1, "quadrilaterals": 0.5, "area_variation": 1.0}
+        inputs = {"first_input": 28 + 3, "second_input": 4 * 28 + 1}
+        return [
+            {"data": data, "seed": seed, "grid_order": order, **others, **inputs}
+            for seed, of_seed in enumerate(self._orders[network])
+            for order in of_seed
+        ]
+
+
+def test_the_claim_is_about_the_mean_of_every_seed_and_names_exceptions() -> None:
+    (claim,) = STUDY.claims(_Found({"MLP": [[0.2, 0.5], [0.1, 0.1]], "CNN": [[0.9, 0.4], [0.8, 0.8]]}))  # type: ignore[arg-type]
+    assert claim.holds
+    assert "3 of 4 planes (on the other the two pixels are 3 apart)" in claim.evidence
+    (claim,) = STUDY.claims(_Found({"MLP": [[0.2], [0.5]], "CNN": [[0.9], [0.4]]}))  # type: ignore[arg-type]
+    assert not claim.holds
