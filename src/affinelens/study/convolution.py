@@ -175,8 +175,8 @@ def _claim(results: Results, title: str) -> Claim:
         f"random directions, as few as its are, would give {_numbers(plain, 'grid_order_by_chance').mean():.2f}; the "
         f"CNN's is the higher one on {len(pairs) - len(lower)} of {len(pairs)} planes{_exceptions(results, lower)}. Of "
         f"the CNN's regions {squares[0].mean():.0%} have four sides, of the MLP's {squares[1].mean():.0%}. By the "
-        f"sizes of regions it is {'also' if uneven[0].mean() < uneven[1].mean() else 'not'} more regular: their deviation is "
-        f"{uneven[0].mean():.1f} times the mean with the CNN, {uneven[1].mean():.1f} times with the MLP.",
+        f"sizes of regions it is {'also' if uneven[0].mean() < uneven[1].mean() else 'not'} more regular: their "
+        f"deviation is {uneven[0].mean():.1f} times the mean with the CNN, {uneven[1].mean():.1f} times with the MLP.",
     )
 
 
