@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
 from affinelens.npz import read_npz
-from affinelens.study.data_folder import first_file, folder_with
+from affinelens.study.data_folder import batch_bytes, first_file, folder_with
 from affinelens.study.images import Images, ImageSet
 from affinelens.study.pickled_batch import read_pickled_batch
 
@@ -31,7 +31,6 @@ _WHITE = 255
 _MEAN, _DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 _TRAIN = [f"data_batch_{number}" for number in range(1, 6)]
 _TEST = "test_batch"
-_LARGEST_BINARY = 64 * 2**20
 _IMAGE_NAMES, _LABEL_NAMES = ("images", "image", "data", "x", "X"), ("labels", "label", "y", "Y")
 WHERE = (
     "put data_batch_1 to data_batch_5 and test_batch of the python version, the same with .bin of the binary one, or "
@@ -91,13 +90,13 @@ def _read_pickled(path: Path) -> Images:
 
 
 def _read_binary(path: Path) -> Images:
-    size = path.stat().st_size
-    if size % (1 + _SIZE) or size > _LARGEST_BINARY:
+    data = batch_bytes(path)
+    if len(data) % (1 + _SIZE):
         raise AffineLensError(
-            f"{path}: has {size} bytes, but a batch has {1 + _SIZE} an image, {10_000 * (1 + _SIZE)} in all; download "
+            f"{path}: has {len(data)} bytes, but a batch has {1 + _SIZE} an image, {10_000 * (1 + _SIZE)} in all; download "
             f"it again"
         )
-    records = np.frombuffer(path.read_bytes(), dtype=np.uint8).reshape(-1, 1 + _SIZE)
+    records = np.frombuffer(data, dtype=np.uint8).reshape(-1, 1 + _SIZE)
     return _checked(path, records[:, 1:], records[:, 0])
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from affinelens.errors import AffineLensError
 
+_LARGEST_BATCH = 64 * 2**20
+
 
 def require_folder(data: Path) -> None:
     """Refuse a data directory that is not there."""
@@ -21,6 +23,16 @@ def folder_with(data: Path, folders: Sequence[str], files: Sequence[str]) -> Pat
         if first_file(folder, files) is not None:
             return folder
     return None
+
+
+def batch_bytes(path: Path) -> bytes:
+    """All of a file with a batch of images, which is not large."""
+    try:
+        if path.stat().st_size > _LARGEST_BATCH:
+            raise AffineLensError(f"{path}: is larger than {_LARGEST_BATCH >> 20} MiB, which no batch of images is")
+        return path.read_bytes()
+    except OSError as error:
+        raise AffineLensError(f"{path}: cannot be read ({error.strerror}); give another file") from error
 
 
 def first_file(folder: Path, names: Sequence[str]) -> Path | None:

@@ -22,8 +22,8 @@ _LARGEST = 256 * 2**20
 def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
     """The array of unsigned bytes in an IDX file, which has the given number of dimensions."""
     packed = path.name.endswith(".gz")
-    room = path.stat().st_size * (_LARGEST_RATIO if packed else 1)
     try:
+        room = path.stat().st_size * (_LARGEST_RATIO if packed else 1)
         with gzip.open(path) if packed else path.open("rb") as stream:
             header = stream.read(4)
             if len(header) < 4 or header[:2] != b"\0\0":

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
+from affinelens.study.data_folder import batch_bytes
 
-_LARGEST = 64 * 2**20
 # A batch of CIFAR-10 takes some fifty thousand instructions.
 _MOST_INSTRUCTIONS = 1 << 20
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
@@ -48,15 +48,12 @@ class _Made:
 
 def read_pickled_batch(path: Path) -> dict[str, Any]:
     """The dictionary in a pickle file, its arrays being of unsigned bytes."""
-    if path.stat().st_size > _LARGEST:
-        raise AffineLensError(f"{path}: is larger than {_LARGEST >> 20} MiB, which no batch of images is")
+    data = batch_bytes(path)
     try:
-        made = _Builder(path).built(path.read_bytes())
+        made = _Builder(path).built(data)
         return {_text(key): _array(value) if isinstance(value, _Made) else value for key, value in made.items()}
     except AffineLensError:
         raise
-    except OSError as error:
-        raise AffineLensError(f"{path}: cannot be read ({error.strerror}); give another file") from error
     except Exception as error:  # a damaged pickle fails in many ways, none of which a user can tell apart
         raise AffineLensError(f"{path}: not a pickled batch of images; download it again") from error
 
