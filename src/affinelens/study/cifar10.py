@@ -93,8 +93,8 @@ def _read_binary(path: Path) -> Images:
     data = batch_bytes(path)
     if len(data) % (1 + _SIZE):
         raise AffineLensError(
-            f"{path}: has {len(data)} bytes, but a batch has {1 + _SIZE} an image, {10_000 * (1 + _SIZE)} in all; download "
-            f"it again"
+            f"{path}: has {len(data)} bytes, but a batch has {1 + _SIZE} an image, {10_000 * (1 + _SIZE)} in all; "
+            f"download it again"
         )
     records = np.frombuffer(data, dtype=np.uint8).reshape(-1, 1 + _SIZE)
     return _checked(path, records[:, 1:], records[:, 0])
