@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 _PANEL, _CHART = (2.6, 3.1), (3.6, 2.9)
 _MOST_ACROSS = 4
 _SMALLEST = 0.01
+_LONGEST_NAME = 32
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -43,11 +44,16 @@ def comparison(sets: Mapping[str, RegionSet]) -> Figure:
     strips = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
     for place, (name, found) in enumerate(drawable.items()):
         ax = strips[place // across].add_subplot(1, across, place % across + 1)
-        draw_panel(ax, Panel(found, name), color="class" if found.network.output_size else "neighbors")
+        draw_panel(ax, Panel(found, _short(name)), color="class" if found.network.output_size else "neighbors")
     _draw_stages(strips[-1].add_subplot(1, charts, 1), sets)
     if volumes:
         _draw_volumes(strips[-1].add_subplot(1, charts, 2), list(sets), volumes)
     return figure
+
+
+def _short(name: str) -> str:
+    """A name that fits under a panel: of a long one its beginning and its end, which tell models apart."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME // 2 - 1]}…{name[-_LONGEST_NAME // 2 :]}"
 
 
 def _has_volumes(found: RegionSet) -> bool:
@@ -62,7 +68,7 @@ def _draw_stages(ax: Axes, sets: Mapping[str, RegionSet]) -> None:
     for place, (name, found) in enumerate(sets.items()):
         stages = np.arange(1, len(found.layer_counts) + 1)
         mark = _MARKS[place % len(_MARKS)]
-        ax.plot(stages, found.layer_counts, color=colors[place], marker=mark, markersize=4, label=name)
+        ax.plot(stages, found.layer_counts, color=colors[place], marker=mark, markersize=4, label=_short(name))
     ax.set_yscale("log")
     ax.set(xlabel="stages", ylabel="cells")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -76,7 +82,7 @@ def _draw_volumes(ax: Axes, names: list[str], volumes: Mapping[str, Floats]) -> 
     for name, sizes in volumes.items():
         ordered = np.sort(sizes[sizes > 0])
         shares = np.arange(1, len(ordered) + 1) / len(ordered)
-        ax.step(ordered, shares, where="post", color=colors[names.index(name)], label=name)
+        ax.step(ordered, shares, where="post", color=colors[names.index(name)])
     ax.set_xscale("log")
     ax.set_xlim(left=min(float(np.quantile(sizes[sizes > 0], _SMALLEST)) for sizes in volumes.values()))
     ax.set(xlabel="volume of a region", ylabel="share of regions up to this")
