@@ -37,6 +37,8 @@ def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[s
         f"The paper's {study.source}, run again by `affinelens study {study.name}`: {len(results.configurations)} "
         f"networks, each trained {epochs:,} epochs with {_plural(results.seeds, 'seed')}. Counts are exact."
     )
+    if results.model is not None:
+        yield f"\nThe networks are not the paper's: they were built by `{results.model}`."
     yield from (f"\n{note}" for note in study.notes(results))
     tables = study.tables(results)
     for table in tables:

@@ -132,7 +132,7 @@ def run(
     ready.prepare(None if progress is None else lambda update: tell(0, 0, update.note))
     perform_all(left, processes, tell)
     tell(networks, networks * setup.epochs[-1], "drawing")
-    results = Results(setup, seeds, configurations, place)
+    results = Results(setup, seeds, configurations, place, _model_name(model))
     return write_report(study, results)
 
 
