@@ -171,5 +171,5 @@ def test_a_damaged_run_is_named(text: str, tmp_path: Path) -> None:
 
 def test_without_torch_the_fix_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("affinelens.study.running.find_spec", lambda package: None)
-    with pytest.raises(al.MissingExtraError, match=r"needs torch.*pip install 'affinelens\[torch\]'"):
+    with pytest.raises(al.MissingExtraError, match=r"needs torch.*pip install 'affinelens\[study\]'"):
         run("width", tmp_path / "s")

@@ -59,7 +59,9 @@ def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[s
 
 def _table(table: PaperTable, results: Results) -> Iterator[str]:
     """Ours as mean (smallest to largest), and the paper's number beneath."""
-    yield f"**{table.caption}** Ours: mean (smallest to largest over seeds); *the paper's number*.\n"
+    beneath = any(cell.paper is not None for _, cells in table.rows for cell in cells)
+    spreads = "mean (smallest to largest over seeds)" if results.seeds > 1 else "one seed"
+    yield f"**{table.caption}** Ours: {spreads}{'; beneath, *the number of the paper*' if beneath else ''}.\n"
     yield f"| {table.corner} | {' | '.join(table.columns)} |"
     yield "|---" * (len(table.columns) + 1) + "|"
     for name, cells in table.rows:

@@ -140,9 +140,9 @@ def find(name: str) -> Study:
     """A study by name."""
     if name not in STUDIES:
         raise AffineLensError(f"there is no study {name!r:.60}; take one of {', '.join(STUDIES)}")
-    for package, extra in (("torch", "torch"), ("matplotlib", "plot")):
+    for package in ("torch", "matplotlib"):
         if find_spec(package) is None:
-            raise MissingExtraError.for_extra(package, extra, f"the study {name}")
+            raise MissingExtraError.for_extra(package, "study", f"the study {name}")
     study: Study = import_module(f"affinelens.study.{name}").STUDY
     return study
 

@@ -19,7 +19,7 @@ _EVALUATED = 1024
 
 @dataclass(frozen=True)
 class Milestone:
-    """The state of a network's training after an epoch; ``training_seconds`` is its share of the stack's."""
+    """The state of a network's training after an epoch; seconds are its share of the stack's, of processor time."""
 
     epoch: int
     training_seconds: float
@@ -47,9 +47,9 @@ def train(
     seconds = 0.0
     trained.module.train()
     for epoch in range(1, setup.epochs[-1] + 1):
-        started = time.perf_counter()
+        started = time.process_time()
         _train_epoch(trained, points, labels, generators, setup, optimizer)
-        seconds += time.perf_counter() - started
+        seconds += time.process_time() - started
         after_epoch()
         if epoch in setup.epochs:
             trained.write_back()

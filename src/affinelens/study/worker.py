@@ -76,11 +76,11 @@ def _built(configuration: Configuration, seed: int) -> torch.nn.Module:
 def _measured(
     task: Task, seed: int, model: torch.nn.Module, milestone: Milestone, follower: ModuleFollower
 ) -> list[Row]:
-    started = time.perf_counter()
+    started = time.process_time()
     network = follower.network(model)
-    compiled = time.perf_counter()
+    compiled = time.process_time()
     rows = task.measure(network, task.configuration, task.setup, seed)
-    counted = time.perf_counter()
+    counted = time.process_time()
     return [
         {
             **task.configuration.labels, "seed": seed, "epoch": milestone.epoch, **row,
