@@ -61,10 +61,11 @@ def curves(
     _scale_counts(ax, [np.asarray(values, dtype=np.float64) for curve in shown for values in curve.values])
     if logarithmic:
         ax.set_xscale("log")
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
     if ticks is not None:
         ax.xaxis.set_major_locator(FixedLocator(list(ticks)))
         ax.xaxis.set_minor_locator(NullLocator())
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(
         handles=handles, title=legend_title, frameon=False, fontsize="small", title_fontsize="small",
@@ -87,18 +88,16 @@ def curve_panels(
     places: str,
     *,
     logarithmic: bool = False,
-    whole: bool = False,
+    ticks: Sequence[float] | None = None,
     legend_title: str | None = None,
 ) -> Figure:
-    """Curves of counts in panels side by side, each with its title; ``places`` names the axis they share.
-
-    With ``whole`` places are whole numbers.
-    """
+    """Curves of counts in panels side by side, each with its title; ``places`` names the axis they share."""
     figure = Figure(figsize=(_PANEL_WIDTH * len(shown), _PANEL_HEIGHT), layout="constrained")
     for number, (title, of_panel) in enumerate(shown.items()):
         ax = figure.add_subplot(1, len(shown), number + 1)
-        curves(of_panel, ax, logarithmic=logarithmic, legend_title=legend_title)
+        curves(of_panel, ax, logarithmic=logarithmic, ticks=ticks, legend_title=legend_title)
         ax.set(title=title, xlabel=places, ylabel="" if number else "regions")
-        if whole:
+        ax.tick_params(labelsize="small")
+        if not logarithmic:
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure

@@ -109,7 +109,7 @@ def _figures(results: Results) -> Mapping[str, Figure]:
         ]
         for blocks in setup.blocks
     }
-    return {"residual": curve_panels(shown, "epoch", logarithmic=True)}
+    return {"residual": curve_panels(shown, "epoch", logarithmic=True, ticks=setup.epochs)}
 
 
 STUDY = Study(
