@@ -31,3 +31,7 @@ def test_panels_share_names() -> None:
     assert [ax.get_title() for ax in figure.axes] == ["left", "right"]
     assert {ax.get_xlabel() for ax in figure.axes} == {"epoch"}
     assert {ax.get_xscale() for ax in figure.axes} == {"log"}
+    assert [len(ax.get_legend().get_texts()) for ax in figure.axes] == [1, 2]
+    shared = curve_panels({"left": [curve], "right": [curve]}, "epoch")
+    assert [ax.get_legend() for ax in shared.axes] == [None, None]
+    assert [text.get_text() for text in shared.legends[0].get_texts()] == ["ours"]

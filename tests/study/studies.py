@@ -16,7 +16,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "epochs": 2,
     },
     "layers": {"width": 3, "layers": 2, "widened": (4,), "epochs": (1, 2)},
-    "residual": {"width": 3, "blocks": (1, 2), "epochs": (1, 2)},
+    "residual": {"width": 3, "blocks": (1, 2), "norms": ("batch",), "epochs": (1, 2)},
     "activation": {"width": 3, "layers": 2, "epochs": (1, 2)},
 }  # fmt: skip
 

@@ -40,13 +40,12 @@ def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[s
     if results.model is not None:
         yield f"\nThe networks are not the paper's: they were built by `{results.model}`."
     yield from (f"\n{note}" for note in study.notes(results))
-    tables = study.tables(results)
-    for table in tables:
+    for table in study.tables(results):
         yield ""
         yield from _table(table, results)
-    agreement = _agreement([cell for table in tables for _, cells in table.rows for cell in cells], results)
-    if agreement:
-        yield f"\n{agreement}"
+        agreement = _agreement([cell for _, cells in table.rows for cell in cells], results)
+        if agreement:
+            yield f"\n{agreement}"
     yield "\n## Do the paper's conclusions hold?\n"
     yield from map(_claim, study.claims(results))
     for name in figures:
