@@ -91,7 +91,8 @@ def _draw(
     """Draw the curves and return what a legend explains."""
     handles: list[Line2D] = []
     for curve, color in zip(shown, colors_of(np.arange(len(shown)), STAGES), strict=True):
-        low, mean, high = ([function(values) for values in curve.values] for function in (np.min, np.mean, np.max))
+        repeated = [np.asarray(values, dtype=np.float64) for values in curve.values]
+        low, mean, high = ([function(values) for values in repeated] for function in (np.min, np.mean, np.max))
         ax.fill_between(curve.places, low, high, color=color, alpha=0.18, linewidth=0)
         handles += ax.plot(curve.places, mean, color=color, marker="o", markersize=3.5, label=curve.label)
         beside = [(x, y) for x, y in zip(curve.places, curve.given, strict=False) if y is not None]
