@@ -139,6 +139,12 @@ def test_a_network_of_ones_own(tmp_path: Path) -> None:
         ({"seeds": 0}, "seeds must be a whole number of at least 1"),
         ({"workers": 0}, "workers must be a whole number of at least 1"),
         ({"data": "images"}, "makes its own data; leave data"),
+        ({"model": lambda configuration: torch.nn.ReLU()}, "without parameters"),
+        ({"model": lambda configuration: torch.nn.Linear(7, 2)}, r"cannot take inputs of shape \(3,\) \(.*7"),
+        (
+            {"model": lambda configuration: torch.nn.LazyLinear(1)},
+            r"2 inputs have shape \(2, 1\).*\(2, 2\)",
+        ),
         ({"model": lambda configuration: 3}, "width-4: model must return a torch.nn.Module, but returned int"),
         ({"model": lambda configuration: 3, "workers": 2}, "cannot be sent to other processes"),
         ({"learning_rate": 1e30}, "dimension-3_width-4: .*(not finite|nan|inf|number)"),
@@ -147,6 +153,19 @@ def test_a_network_of_ones_own(tmp_path: Path) -> None:
 def test_bad_input_is_a_sentence(options: dict[str, object], sentence: str, tmp_path: Path) -> None:
     with pytest.raises(al.AffineLensError, match=sentence):
         run("width", tmp_path / "s", **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"samples": 33}, "leave a batch of one, which batch norm cannot take; choose another batch_size"),
+        ({"batch_size": 1}, "leave a batch of one"),
+        ({"samples": 3}, "two moons need at least 4 samples, but got 3"),
+    ],
+)
+def test_too_few_samples(options: dict[str, object], sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(al.AffineLensError, match=sentence):
+        run("residual", tmp_path / "s", **options)
 
 
 def test_an_unknown_study() -> None:
