@@ -20,7 +20,7 @@ _OPTIONS = (
     click.option("--resume", is_flag=True, help="Go on with a study that was stopped; give the same options."),
     click.option("--data", metavar="DIR", help="Folder of image files, for a study that reads some."),
     click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes to use.  [default: one a core]"),
-    click.option("--set", "choices", multiple=True, metavar="NAME=VALUE", help="Choose otherwise, as noise=0.1."),
+    click.option("--set", "choices", multiple=True, metavar="NAME=VALUE", help="Choose otherwise, as samples=100."),
 )
 
 
@@ -73,7 +73,7 @@ study_command.add_command(compare_command)
 def _choice(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not (name and separator and value):
-        raise AffineLensError(f"--set takes NAME=VALUE, as --set noise=0.1; got {text!r:.60}")
+        raise AffineLensError(f"--set takes NAME=VALUE, as --set samples=100; got {text!r:.60}")
     if name in ("seeds", "quick", "resume", "data", "model", "workers", "progress"):
         raise AffineLensError(f"{name} is not a choice of the set-up; give it as an option of its own")
     return name, value

@@ -156,7 +156,7 @@ def _figures(results: Results) -> Mapping[str, Figure]:
         for d in setup.table_dimensions
         for w in setup.table_widths
     ]
-    return {"depth": curve_panels(shown, "hidden layers", whole=True)}
+    return {"depth": curve_panels(shown, "hidden layers")}
 
 
 STUDY = Study(

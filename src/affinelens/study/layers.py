@@ -120,7 +120,7 @@ def _figures(results: Results) -> Mapping[str, Figure]:
     shown = {
         f"one layer of {units}": [
             Curve(
-                f"layer {layer}",
+                f"layer {layer} wider",
                 setup.epochs,
                 [results.regions(epoch, widened=units, layer=layer) for epoch in setup.epochs],
             )
@@ -128,7 +128,7 @@ def _figures(results: Results) -> Mapping[str, Figure]:
         ]
         for units in setup.widened
     }
-    return {"layers": curve_panels(shown, "epoch", logarithmic=True, legend_title="wider layer")}
+    return {"layers": curve_panels(shown, "epoch", logarithmic=True)}
 
 
 STUDY = Study(

@@ -39,14 +39,15 @@ def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[s
         f"The paper's {study.source}, run again by `affinelens study {study.name}`: {len(results.configurations)} "
         f"networks, each trained {lengths} epochs with {_plural(results.seeds, 'seed')}. Counts are exact."
     )
+    if results.model is not None:
+        yield f"\nThe networks are not the paper's: they were built by `{results.model}`."
     yield from (f"\n{note}" for note in study.notes(results))
-    tables = study.tables(results)
-    for table in tables:
+    for table in study.tables(results):
         yield ""
         yield from _table(table, results)
-    agreement = _agreement([cell for table in tables for _, cells in table.rows for cell in cells], results)
-    if agreement:
-        yield f"\n{agreement}"
+        agreement = _agreement([cell for _, cells in table.rows for cell in cells], results)
+        if agreement:
+            yield f"\n{agreement}"
     yield "\n## Do the paper's conclusions hold?\n"
     yield from map(_claim, study.claims(results))
     for name in figures:
@@ -59,7 +60,9 @@ def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[s
 
 def _table(table: PaperTable, results: Results) -> Iterator[str]:
     """Ours as mean (smallest to largest), and the paper's number beneath."""
-    yield f"**{table.caption}** Ours: mean (smallest to largest over seeds); *the paper's number*.\n"
+    beneath = any(cell.paper is not None for _, cells in table.rows for cell in cells)
+    spreads = "mean (smallest to largest over seeds)" if results.seeds > 1 else "one seed"
+    yield f"**{table.caption}** Ours: {spreads}{'; beneath, *the number of the paper*' if beneath else ''}.\n"
     yield f"| {table.corner} | {' | '.join(table.columns)} |"
     yield "|---" * (len(table.columns) + 1) + "|"
     for name, cells in table.rows:

@@ -22,12 +22,13 @@ from affinelens.study.worker import run_name
 
 @dataclass(frozen=True)
 class Results:
-    """All runs of a study."""
+    """All runs of a study; ``model`` names what built its networks, if that was not the study itself."""
 
     setup: Any
     seeds: int
     configurations: Sequence[Configuration]
     directory: StudyDirectory
+    model: str | None = None
 
     @cached_property
     def runs(self) -> list[list[Row]]:

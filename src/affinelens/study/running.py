@@ -136,7 +136,7 @@ def run(
     ready.prepare(None if progress is None else lambda update: tell(0, 0, update.note))
     perform_all(left, processes, tell)
     tell(networks, all_epochs, "drawing")
-    results = Results(setup, seeds, configurations, place)
+    results = Results(setup, seeds, configurations, place, _model_name(model))
     return write_report(study, results)
 
 
@@ -144,9 +144,9 @@ def find(name: str) -> Study:
     """A study by name."""
     if name not in STUDIES:
         raise AffineLensError(f"there is no study {name!r:.60}; take one of {', '.join(STUDIES)}")
-    for package, extra in (("torch", "torch"), ("matplotlib", "plot")):
+    for package in ("torch", "matplotlib"):
         if find_spec(package) is None:
-            raise MissingExtraError.for_extra(package, extra, f"the study {name}")
+            raise MissingExtraError.for_extra(package, "study", f"the study {name}")
     study: Study = import_module(f"affinelens.study.{name}").STUDY
     return study
 

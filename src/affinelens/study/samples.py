@@ -7,6 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.errors import AffineLensError
+
+# With fewer, a feature may not vary at all.
+_FEWEST = 4
+
 
 @dataclass(frozen=True)
 class Samples:
@@ -24,6 +29,8 @@ def two_moons(seed: int, count: int, noise: float) -> Samples:
 
     (Scaling features to a range before standardising them, as the authors do, changes nothing.)
     """
+    if count < _FEWEST:
+        raise AffineLensError(f"two moons need at least {_FEWEST} samples, but got {count}")
     generator = np.random.default_rng(seed)
     upper = (count + 1) // 2
     angle = np.concatenate([np.linspace(0, np.pi, upper), np.linspace(0, np.pi, count - upper)])

@@ -120,9 +120,8 @@ def _require_sensible(name: str, value: Any, among: tuple[str, ...]) -> None:
         if among and part not in among:
             raise AffineLensError(f"{name} must be one of {', '.join(among)}, but got {part!r:.60}")
         if isinstance(part, int | float) and not isinstance(part, bool) and not _is_usable(part):
-            raise AffineLensError(
-                f"{name} must be {'at least 1' if isinstance(part, int) else 'at least 0'}, got {part}"
-            )
+            least = 1 if isinstance(part, int) else 0
+            raise AffineLensError(f"{name} must be at least {least} and finite, but got {part}")
 
 
 def _is_usable(number: int | float) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from affinelens.errors import AffineLensError
 from affinelens.study.samples import Samples
 from affinelens.study.setup import Setup
 from affinelens.study.stacking import Alone, Stack, Trainable
@@ -19,7 +20,7 @@ _EVALUATED = 1024
 
 @dataclass(frozen=True)
 class Milestone:
-    """The state of a network's training after an epoch; ``training_seconds`` is its share of the stack's."""
+    """The state of a network's training after an epoch; seconds are its share of the stack's, of processor time."""
 
     epoch: int
     training_seconds: float
@@ -38,6 +39,7 @@ def train(
 
     Several models must be such as can be stacked. The seeds say in which order samples come.
     """
+    _require_whole_batches(models[0], len(samples[0]), setup)
     trained: Trainable = Alone(models[0]) if len(models) == 1 else Stack(models)
     kind = next(models[0].parameters()).dtype
     points = torch.stack([torch.as_tensor(of.points).to(kind) for of in samples])
@@ -47,9 +49,9 @@ def train(
     seconds = 0.0
     trained.module.train()
     for epoch in range(1, setup.epochs[-1] + 1):
-        started = time.perf_counter()
+        started = time.process_time()
         _train_epoch(trained, points, labels, generators, setup, optimizer)
-        seconds += time.perf_counter() - started
+        seconds += time.process_time() - started
         after_epoch()
         if epoch in setup.epochs:
             trained.write_back()
@@ -58,6 +60,17 @@ def train(
                 for model, *of in zip(models, points, labels, strict=True)
             ]
             trained.module.train()
+
+
+def _require_whole_batches(model: nn.Module, count: int, setup: Setup) -> None:
+    """Batch norm has no deviation of a single sample."""
+    normed = any(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in model.modules())
+    single = setup.batch_size == 1 or (setup.last_batch and count % setup.batch_size == 1)
+    if normed and single:
+        raise AffineLensError(
+            f"{count} samples in batches of {setup.batch_size} leave a batch of one, which batch norm cannot take; "
+            f"choose another batch_size, or last_batch=no"
+        )
 
 
 def _train_epoch(

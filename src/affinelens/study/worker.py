@@ -12,6 +12,7 @@ import torch
 from affinelens.errors import AffineLensError
 from affinelens.network.torch_following import ModuleFollower
 from affinelens.study.declaration import Configuration, Measure, Row
+from affinelens.study.samples import Samples
 from affinelens.study.setup import Setup
 from affinelens.study.study_directory import RunFolder, StudyDirectory
 from affinelens.study.training import Milestone, accuracy, train
@@ -54,7 +55,7 @@ def perform(task: Task, after_epoch: Callable[[], None]) -> None:
 
 def _train_and_measure(task: Task, folders: Sequence[RunFolder], after_epoch: Callable[[], None]) -> None:
     samples = [task.configuration.samples(seed) for seed in task.seeds]
-    models = [_built(task.configuration, seed) for seed in task.seeds]
+    models = [_built(task.configuration, seed, of) for seed, of in zip(task.seeds, samples, strict=True)]
     follower = ModuleFollower(samples[0].points.shape[1:])
     rows: list[list[Row]] = [[] for _ in task.seeds]
     for milestones in train(models, samples, task.seeds, task.setup, after_epoch):
@@ -65,22 +66,38 @@ def _train_and_measure(task: Task, folders: Sequence[RunFolder], after_epoch: Ca
         folder.write_rows(of_seed)
 
 
-def _built(configuration: Configuration, seed: int) -> torch.nn.Module:
+def _built(configuration: Configuration, seed: int, samples: Samples) -> torch.nn.Module:
+    """A network that can be trained on the samples."""
     torch.manual_seed(seed)
     model = configuration.build()
     if not isinstance(model, torch.nn.Module):
         raise AffineLensError(f"model must return a torch.nn.Module, but returned {type(model).__name__}")
+    kind = next((parameter.dtype for parameter in model.parameters()), None)
+    if kind is None:
+        raise AffineLensError("model returned a module without parameters; there is nothing to train")
+    points, classes = samples.points[:2], int(samples.labels.max()) + 1
+    try:
+        with torch.no_grad():
+            outputs = model.eval()(torch.as_tensor(points).to(kind))
+    except Exception as error:  # whatever a module of the user's own raises
+        reason = " ".join(str(error).split())[:200]
+        raise AffineLensError(f"the network cannot take inputs of shape {points.shape[1:]} ({reason})") from error
+    if outputs.ndim != 2 or len(outputs) != len(points) or outputs.shape[1] < classes:
+        raise AffineLensError(
+            f"the network's outputs for {len(points)} inputs have shape {tuple(outputs.shape)}; a number a class is "
+            f"needed for each, as {(len(points), classes)}"
+        )
     return model
 
 
 def _measured(
     task: Task, seed: int, model: torch.nn.Module, milestone: Milestone, follower: ModuleFollower
 ) -> list[Row]:
-    started = time.perf_counter()
+    started = time.process_time()
     network = follower.network(model)
-    compiled = time.perf_counter()
+    compiled = time.process_time()
     rows = task.measure(network, task.configuration, task.setup, seed)
-    counted = time.perf_counter()
+    counted = time.process_time()
     held_out = task.configuration.held_out
     tested = {} if held_out is None else {"test_accuracy": accuracy(model, held_out())}
     return [
