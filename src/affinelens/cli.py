@@ -1,4 +1,4 @@
-"""The command line: ``affinelens inspect | count | enumerate | measure | plot | verify | audit | demo``.
+"""The command line: ``affinelens inspect | count | enumerate | measure | plot | verify | audit | study | demo``.
 
 Each command reads its arguments, calls the same functions a Python user would, and prints either a short text or,
 with ``--json``, one object. Errors are one sentence on stderr with exit code 2; Ctrl-C keeps what was found and exits
@@ -11,8 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,13 +22,13 @@ from affinelens.cli_domain import WAYS, domain_options, read_domain, taken_from
 from affinelens.cli_inspect import Inspection
 from affinelens.cli_model import model_options, read_network
 from affinelens.cli_plot import draw_demo, draw_run, plot_options
+from affinelens.cli_progress import walk_progress
+from affinelens.cli_study import study_command
 from affinelens.domain import Box
 from affinelens.engine import (
     ENGINES,
     Certificate,
     Outcome,
-    Progress,
-    ProgressFunction,
     Status,
     require_known,
     shown_counts,
@@ -148,7 +147,7 @@ def count(model: str, as_json: bool, **options: Any) -> int:
     """Count the regions of MODEL on a domain."""
     compiled = read_network(model, options)
     domain = read_domain(compiled, taken_from(options))
-    with _progress() as progress:
+    with walk_progress() as progress:
         _, outcome = walk(compiled, domain, progress=progress, keep=False, **options)
     if as_json:
         _print_json(_report(outcome) | {"model": model})
@@ -175,7 +174,7 @@ def enumerate_command(model: str, output: str | None, overwrite: bool, as_json: 
         raise AffineLensError("--overwrite replaces a run; say which with -o RUN")
     compiled = read_network(model, options)
     domain = read_domain(compiled, taken_from(options))
-    with _progress() as progress:
+    with walk_progress() as progress:
         regions = enumerate_regions(compiled, domain, progress=progress, run=output, overwrite=overwrite, **options)
     if as_json:
         _print_json(_report(regions.outcome) | {"model": model, "run": output})
@@ -209,7 +208,7 @@ def verify_command(
     """
     if witness is not None and not witness.strip():
         raise AffineLensError("--witness needs the name of a file, but got an empty text")
-    with _progress() as progress:
+    with walk_progress() as progress:
         verdict = verify(model, prop, all=everything, until=until, progress=progress, **options)
     if witness is not None:
         _write_witness(Path(witness), verdict)
@@ -316,7 +315,7 @@ def demo(as_json: bool) -> int:
     path = files("affinelens") / "data" / "two_moons.npz"
     compiled = network(Path(str(path)))
     domain = Box(-1, 1, dim=2)
-    with _progress() as progress:
+    with walk_progress() as progress:
         regions = enumerate_regions(compiled, domain, progress=progress)
     if as_json:
         _print_json(_report(regions.outcome) | {"model": "two_moons.npz"})
@@ -343,34 +342,13 @@ def demo(as_json: bool) -> int:
     return _exit_code(regions.status)
 
 
+commands.add_command(study_command)
+
+
 def _run_path(text: str) -> Path:
     if not text.strip():
         raise AffineLensError("-o needs the name of a directory, but got an empty text")
     return Path(text)
-
-
-@contextmanager
-def _progress() -> Iterator[ProgressFunction | None]:
-    """A line that is rewritten on a terminal; nothing anywhere else."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    def line(update: Progress) -> Text:
-        if update.note:
-            return Text(f"{update.note} ({update.seconds:.0f} s)")
-        rate = update.regions / update.seconds if update.seconds else 0.0
-        done = f"{update.regions:,} regions, {rate:,.0f}/s, {update.seconds:.0f} s"
-        room = console.width - len(done) - len("; cells by stage ")
-        layers = shown_counts(update.layer_counts, room)
-        return Text(f"{done}; cells by stage {layers}" if layers else done, no_wrap=True, overflow="ellipsis")
-
-    console = Console(stderr=True)
-    with Live(console=console, transient=True, refresh_per_second=10) as live:
-        yield lambda update: live.update(line(update))
 
 
 def _base_report(regions: int | None, status: str | None, seconds: float, engine: str) -> dict[str, Any]:

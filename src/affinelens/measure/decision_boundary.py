@@ -20,6 +20,7 @@ from affinelens.engine.vertex.volume import cell_volumes
 from affinelens.measure.boundary_distance import BoundaryDistance, Distance, Distances, coordinates_of, isometry
 from affinelens.measure.class_cells import ClassCells, class_cells
 from affinelens.measure.decision import Decision
+from affinelens.measure.facet_vertices import facet_vertices, has_bit
 from affinelens.regions import RegionSet
 
 Floats = NDArray[np.float64]
@@ -152,7 +153,7 @@ class DecisionBoundary:
         assert facets.bits is not None
         bits = facets.bits[facets.offsets[cell] : facets.offsets[cell + 1]]
         tight = vertices.tight[vertices.offsets[index] : vertices.offsets[index + 1]]
-        on = _has_bit(tight[:, None, :], bits[None, :])
+        on = has_bit(tight[:, None, :], bits[None, :])
         return [_meeting_point([row for row, met in zip(rows, meets, strict=True) if met]) for meets in on]
 
     def __repr__(self) -> str:
@@ -227,30 +228,9 @@ class _Pieces:
         parts = cells.parts
         beyond, own = parts.neighbor_values, np.repeat(np.arange(len(cells)), np.diff(parts.facet_offsets))
         facets = np.flatnonzero((beyond >= 0) & (cells.classes[own] < cells.classes[beyond]))
-        pairs = np.stack([own[facets], beyond[facets]], axis=1)
-        return cls(facets, pairs, _in_order(_facet_vertices(parts, facets, own[facets])))
-
-
-def _facet_vertices(parts: RegionSet, facets: Indices, cells: Indices) -> Vertices:
-    """The vertices of facets of cells, with all that each lies on."""
-    corners, listed = parts.corners, parts.outcome.table.facets
-    assert listed is not None
-    assert listed.bits is not None
-    counts = np.diff(corners.offsets)[cells]
-    facet = np.repeat(np.arange(len(facets)), counts)
-    place = np.arange(len(facet)) - np.repeat(np.cumsum(counts) - counts, counts)
-    vertex = corners.offsets[cells][facet] + place
-    on = _has_bit(corners.tight[vertex], listed.bits[facets][facet])
-    ends = np.cumsum(np.bincount(facet[on], minlength=len(facets)))
-    return Vertices(corners.points[vertex[on]], corners.tight[vertex[on]], np.concatenate([[0], ends]).astype(np.int64))
-
-
-def _has_bit(words: NDArray[np.uint64], bits: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Whether bits are set in words, of which the last axis makes up one number."""
-    shape = np.broadcast_shapes(words.shape[:-1], bits.shape)
-    place = np.broadcast_to(bits // 64, shape)[..., None]
-    word = np.take_along_axis(np.broadcast_to(words, (*shape, words.shape[-1])), place, axis=-1)[..., 0]
-    return np.asarray(word >> (bits % 64).astype(np.uint64) & np.uint64(1) != 0)
+        pairs, listed = np.stack([own[facets], beyond[facets]], axis=1), parts.outcome.table.facets
+        assert listed is not None
+        return cls(facets, pairs, _in_order(facet_vertices(parts.corners, listed, facets)))
 
 
 def _projected(vertices: Vertices) -> Floats:

@@ -1,30 +1,40 @@
 """Pictures of regions, with matplotlib: axes in and axes out, nothing global, nothing shown unasked."""
 
 from affinelens.plot.canvas import save_picture
+from affinelens.plot.comparison import comparison
+from affinelens.plot.curves import Curve, curve_panels, curves
 from affinelens.plot.display import KINDS, display, picture
-from affinelens.plot.evolution import Snapshot, animation, evolution
+from affinelens.plot.evolution import Snapshot, animation, evolution, surface_evolution
 from affinelens.plot.graph import graph
 from affinelens.plot.image_slice import image_slice
 from affinelens.plot.partition import partition
+from affinelens.plot.partition_rows import Panel, partition_rows
 from affinelens.plot.search_stages import search_stages
 from affinelens.plot.solid import solid
 from affinelens.plot.statistics import layer_bars, volume_histogram
 from affinelens.plot.surface import surface
 
 __all__ = [
+    "Curve",
     "KINDS",
+    "Panel",
     "Snapshot",
     "animation",
+    "comparison",
+    "curve_panels",
+    "curves",
     "display",
     "evolution",
     "graph",
     "image_slice",
     "layer_bars",
     "partition",
+    "partition_rows",
     "picture",
     "save_picture",
     "search_stages",
     "solid",
     "surface",
+    "surface_evolution",
     "volume_histogram",
 ]

@@ -35,12 +35,14 @@ def new_axes(size: tuple[float, float] = (5.0, 5.0), *, solid: bool = False) -> 
     return figure.add_subplot(projection="3d") if solid else figure.add_subplot()
 
 
-def panels(count: int, columns: int = 6) -> tuple[Figure, list[Axes]]:
+def panels(count: int, columns: int = 6, *, solid: bool = False) -> tuple[Figure, list[Any]]:
     """A figure with so many square panels, side by side and then in rows."""
     across = min(count, columns)
     down = -(-count // across)
     figure = Figure(figsize=(_PANEL * across, (_PANEL + 0.45) * down), layout="constrained")
-    return figure, [figure.add_subplot(down, across, i + 1) for i in range(count)]
+    return figure, [
+        figure.add_subplot(down, across, i + 1, **({"projection": "3d"} if solid else {})) for i in range(count)
+    ]
 
 
 def require_flat(ax: Any) -> Axes:

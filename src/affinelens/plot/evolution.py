@@ -1,4 +1,4 @@
-"""How the regions of a network change while it trains: a strip of panels (the paper's Figure 7a), and an animation."""
+"""How the regions of a network change while it trains: strips of panels (the paper's Figure 7), and an animation."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from PIL import Image
 from affinelens.errors import AffineLensError
 from affinelens.plot.canvas import panels
 from affinelens.plot.partition import partition
+from affinelens.plot.surface import surface
 
 if TYPE_CHECKING:
     from affinelens.regions import RegionSet
@@ -41,12 +42,24 @@ def evolution(snapshots: Sequence[Snapshot], *, columns: int = 6, **options: Any
     ``columns`` is how many panels stand side by side. Other options are those of a partition, which here is coloured by
     class if nothing else is asked for.
     """
-    _require_some(snapshots)
-    if columns < 1:
-        raise AffineLensError(f"columns must be at least 1, but is {columns}")
+    _require_some(snapshots, columns)
     figure, axes = panels(len(snapshots), columns)
     for ax, snapshot in zip(axes, snapshots, strict=True):
         _draw(ax, snapshot, options)
+    return figure
+
+
+def surface_evolution(snapshots: Sequence[Snapshot], *, columns: int = 6, **options: Any) -> Figure:
+    """Draw a panel a snapshot with the outputs as heights over the plane (the paper's Figure 7b).
+
+    Options other than ``columns`` are those of a surface.
+    """
+    _require_some(snapshots, columns)
+    figure, axes = panels(len(snapshots), columns, solid=True)
+    for ax, snapshot in zip(axes, snapshots, strict=True):
+        surface(snapshot.regions, ax, **{"legend": False, **options})
+        ax.set(xlabel="", ylabel="", zlabel="", xticklabels=[], yticklabels=[], zticklabels=[])
+        ax.set_title(_caption(snapshot), y=-0.12, fontsize="medium")
     return figure
 
 
@@ -69,7 +82,9 @@ def animation(snapshots: Sequence[Snapshot], path: str | Path, *, seconds: float
     return target
 
 
-def _require_some(snapshots: Sequence[Snapshot]) -> None:
+def _require_some(snapshots: Sequence[Snapshot], columns: int = 1) -> None:
+    if columns < 1:
+        raise AffineLensError(f"columns must be at least 1, but is {columns}")
     if not len(snapshots):
         raise AffineLensError("there is no snapshot to draw; give at least one, with a label and regions")
 
@@ -77,7 +92,11 @@ def _require_some(snapshots: Sequence[Snapshot]) -> None:
 def _draw(ax: Axes, snapshot: Snapshot, options: dict[str, Any]) -> None:
     partition(snapshot.regions, ax, **{"color": "class", "legend": False, **options})
     ax.set(xticks=[], yticks=[], ylabel="")
-    ax.set_xlabel(f"{snapshot.label}\n{len(snapshot.regions):,} regions")
+    ax.set_xlabel(_caption(snapshot))
+
+
+def _caption(snapshot: Snapshot) -> str:
+    return f"{snapshot.label}\n{len(snapshot.regions):,} regions"
 
 
 def _frames(snapshots: Sequence[Snapshot], options: dict[str, Any]) -> Iterator[Figure]:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from affinelens.measure.decision_boundary import DecisionBoundary
     from affinelens.measure.linear_regions import LinearRegions
     from affinelens.measure.output_range import OutputRange
+    from affinelens.measure.regularity import Regularity
 
 Floats = NDArray[np.float64]
 # Patterns are written out for whole networks up to this many bytes.
@@ -414,6 +415,12 @@ class RegionSet:
         from affinelens.measure.metrics import metrics
 
         return metrics(self)
+
+    def regularity(self) -> Regularity:
+        """How much the partition of a plane looks like a grid; see :mod:`affinelens.measure.regularity`."""
+        from affinelens.measure.regularity import regularity
+
+        return regularity(self)
 
     def to_arrow(self, columns: Sequence[str] = ()) -> pyarrow.Table:
         """The set as an Arrow table, with the given :attr:`columns` behind."""

@@ -1,0 +1,90 @@
+"""Several networks on one domain: their partitions, where these can be drawn, and charts of what was counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from affinelens.errors import AffineLensError
+from affinelens.plot.palette import STAGES, colors_of
+from affinelens.plot.partition_rows import Panel, draw_panel
+
+if TYPE_CHECKING:
+    from affinelens.regions import RegionSet
+
+Floats = NDArray[np.float64]
+# The width and the height of a partition with its name, and of a chart, in inches.
+_PANEL, _CHART = (2.6, 3.1), (3.6, 2.9)
+_MOST_ACROSS = 4
+_SMALLEST = 0.01
+_LONGEST_NAME = 32
+_MARKS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def comparison(sets: Mapping[str, RegionSet]) -> Figure:
+    """Draw region sets of one domain: partitions of a plane, cells by stage, and how large regions are.
+
+    Volumes are left out where they cannot be found, as in high dimensions.
+    """
+    if not sets:
+        raise AffineLensError("there is nothing to compare; give at least one set of regions")
+    drawable = {name: found for name, found in sets.items() if found.domain.dim == 2 and len(found)}
+    volumes = {name: found.volumes() for name, found in sets.items() if _has_volumes(found)}
+    across = min(len(drawable), _MOST_ACROSS)
+    down = -(-len(drawable) // across) if drawable else 0
+    charts = 2 if volumes else 1
+    heights = [_PANEL[1]] * down + [_CHART[1]]
+    figure = Figure(figsize=(max(_CHART[0] * charts, _PANEL[0] * across), sum(heights)), layout="constrained")
+    strips = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
+    for place, (name, found) in enumerate(drawable.items()):
+        ax = strips[place // across].add_subplot(1, across, place % across + 1)
+        draw_panel(ax, Panel(found, _short(name)), color="class" if found.network.output_size else "neighbors")
+    _draw_stages(strips[-1].add_subplot(1, charts, 1), sets)
+    if volumes:
+        _draw_volumes(strips[-1].add_subplot(1, charts, 2), list(sets), volumes)
+    return figure
+
+
+def _short(name: str) -> str:
+    """A name that fits under a panel: of a long one its beginning and its end, which tell models apart."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME // 2 - 1]}…{name[-_LONGEST_NAME // 2 :]}"
+
+
+def _has_volumes(found: RegionSet) -> bool:
+    try:
+        return bool(len(found) and len(found.corners.offsets))
+    except AffineLensError:
+        return False
+
+
+def _draw_stages(ax: Axes, sets: Mapping[str, RegionSet]) -> None:
+    colors = colors_of(np.arange(len(sets)), STAGES)
+    for place, (name, found) in enumerate(sets.items()):
+        stages = np.arange(1, len(found.layer_counts) + 1)
+        mark = _MARKS[place % len(_MARKS)]
+        ax.plot(stages, found.layer_counts, color=colors[place], marker=mark, markersize=4, label=_short(name))
+    ax.set_yscale("log")
+    ax.set(xlabel="stages", ylabel="cells")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize="small")
+
+
+def _draw_volumes(ax: Axes, names: list[str], volumes: Mapping[str, Floats]) -> None:
+    """The share of regions that have at most a volume, without the smallest hundredth of them."""
+    colors = colors_of(np.arange(len(names)), STAGES)
+    for name, sizes in volumes.items():
+        ordered = np.sort(sizes[sizes > 0])
+        shares = np.arange(1, len(ordered) + 1) / len(ordered)
+        ax.step(ordered, shares, where="post", color=colors[names.index(name)])
+    ax.set_xscale("log")
+    ax.set_xlim(left=min(float(np.quantile(sizes[sizes > 0], _SMALLEST)) for sizes in volumes.values()))
+    ax.set(xlabel="volume of a region", ylabel="share of regions up to this")
+    ax.set_ylim(0, 1.02)
+    ax.spines[["top", "right"]].set_visible(False)
