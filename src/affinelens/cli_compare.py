@@ -11,7 +11,7 @@ from affinelens.cli_domain import domain_options, read_domain, taken_from
 from affinelens.cli_model import model_options, read_network
 from affinelens.cli_progress import walk_progress
 from affinelens.errors import AffineLensError
-from affinelens.study.compare import REPORT, compare, named_models, require_place
+from affinelens.study.compare import REPORT, compare, named_models, place_of_comparison
 
 
 @click.command("compare")
@@ -34,7 +34,7 @@ def compare_command(models: tuple[str, ...], output: str, overwrite: bool, as_js
     """
     if not output.strip():
         raise AffineLensError("-o needs the name of a directory, but got an empty text")
-    place = require_place(output, overwrite=overwrite)
+    place = place_of_comparison(output, overwrite=overwrite)
     asked = taken_from(options)
     reading = {name: options.pop(name) for name in ("until", "input_shape", "fixed")}
     networks = {name: read_network(model, dict(reading)) for name, model in named_models(models).items()}

@@ -23,7 +23,7 @@ from affinelens.enumeration import compile_for, require_domain
 from affinelens.enumeration import enumerate as enumerate_regions
 from affinelens.errors import AffineLensError
 from affinelens.regions import RegionSet
-from affinelens.regions.run_directory import move_into_place, require_writable
+from affinelens.regions.saved_directory import move_into_place, require_place
 
 _STEM = "comparison"
 REPORT = f"{_STEM}.md"
@@ -92,7 +92,7 @@ def compare(
     >>> affinelens.study.compare(["a.onnx", "b.onnx"], al.Box(-1, 1, dim=2), "comparison")  # doctest: +SKIP
     """
     require_domain(domain)
-    place = require_place(directory, overwrite=overwrite)
+    place = place_of_comparison(directory, overwrite=overwrite)
     named = named_models(models)
     compiled = {}
     for name, model in named.items():
@@ -112,10 +112,10 @@ def compare(
     return found
 
 
-def require_place(directory: str | Path, *, overwrite: bool = False) -> Path:
+def place_of_comparison(directory: str | Path, *, overwrite: bool = False) -> Path:
     """Refuse a directory that a comparison cannot be written to, before any work is done for it."""
     place = Path(directory)
-    require_writable(place, overwrite=overwrite, marker=REPORT, content="a comparison")
+    require_place(place, overwrite=overwrite, marker=REPORT, content="a comparison")
     return place
 
 

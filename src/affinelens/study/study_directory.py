@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from affinelens.errors import AffineLensError
-from affinelens.regions.run_directory import move_into_place, plain_file_inside, require_writable
+from affinelens.regions.saved_directory import move_into_place, plain_file_inside, require_place
 from affinelens.study.declaration import Row
 from affinelens.study.setup import shown
 from affinelens.version import __version__
@@ -56,7 +56,7 @@ class StudyDirectory:
             raise AffineLensError(
                 f"{self.path}: already holds a study; go on with it (resume=True, --resume) or choose another directory"
             )
-        require_writable(self.path, marker=CONFIG, content="a study")
+        require_place(self.path, overwrite=False, marker=CONFIG, content="a study")
         data = {"format": _FORMAT, "format_version": _FORMAT_VERSION, "affinelens": __version__, **asked}
         with self.writing():
             (self.path / _RUNS).mkdir(parents=True, exist_ok=True)
