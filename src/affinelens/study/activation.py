@@ -82,8 +82,8 @@ def _claims(results: Results) -> Sequence[Claim]:
             "The partition becomes finer as training proceeds, with either activation.",
             bool((every > 1).all()),
             f"From epoch {first} to epoch {last} the count grows with {(every > 1).sum()} of {every.size} pairs of an "
-            f"activation and a seed; the factor is on average: {listed}. The mean grows in {steps.sum()} of {steps.size} "
-            f"steps from one of the epochs to the next. Samples classified rightly at the end: "
+            f"activation and a seed; the factor is on average: {listed}. The mean grows in {steps.sum()} of "
+            f"{steps.size} steps from one of the epochs to the next. Samples classified rightly at the end: "
             + ", ".join(f"{_TITLES[a]} {share:.1%}" for a, share in right.items())
             + ".",
         )
