@@ -40,6 +40,7 @@ def test_a_study_leaves_every_promised_file(name: str, tmp_path: Path) -> None:
         assert "<svg" in (place / f"{figure}.svg").read_text()
         assert f"({figure}.png)" in text
     assert find(name).source in text
+    assert "This is not the full study; otherwise than there: epochs" in text
     assert "olds**" in text or "hold**" in text
 
 

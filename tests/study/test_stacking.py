@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -20,6 +21,14 @@ BUILDERS = {
     "residual": partial(residual_network, 2, 4, 2, SETUP, skips=True),
     "plain blocks": partial(residual_network, 2, 4, 2, SETUP, skips=False, norm="none"),
 }
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 def trained(builder, seeds):

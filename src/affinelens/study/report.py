@@ -39,6 +39,10 @@ def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[s
         f"The paper's {study.source}, run again by `affinelens study {study.name}`: {len(results.configurations)} "
         f"networks, each trained {lengths} epochs with {_plural(results.seeds, 'seed')}. Counts are exact."
     )
+    full = {name: value for name, value, _ in study.full.reasons()}
+    otherwise = [f"{name} {value}" for name, value, _ in results.setup.reasons() if value != full[name]]
+    if otherwise:
+        yield f"\nThis is not the full study; otherwise than there: {'; '.join(otherwise)}."
     if results.model is not None:
         yield f"\nThe networks are not the paper's: they were built by `{results.model}`."
     yield from (f"\n{note}" for note in study.notes(results))
@@ -53,7 +57,8 @@ def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[s
     for name in figures:
         yield f"\n![{study.title}]({name}.png)"
     yield "\n## Choices\n\n| choice | here | why |\n|---|---|---|"
-    yield from (f"| {name} | {value} | {why} |" for name, value, why in results.setup.reasons())
+    for name, value, why in results.setup.reasons():
+        yield f"| {name} | {value} | {why if value == full[name] else f'the full study has {full[name]}'} |"
     yield "\n## Time\n"
     yield _time(results, networks)
 

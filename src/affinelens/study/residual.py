@@ -31,7 +31,7 @@ class ResidualSetup(MoonsSetup):
     width: int = choice(32, PAPER)
     blocks: tuple[int, ...] = choice((2, 3, 4), f"{PAPER}; their inside is that of the authors' experiments")
     norms: tuple[str, ...] = choice(
-        ("batch", "none"), "the paper says batch norm, but its numbers are those of networks without", tuple(NORMS)
+        ("batch", "none"), "the paper says batch norm, but its numbers fit networks without", tuple(NORMS)
     )
 
 
@@ -152,7 +152,7 @@ def _figures(results: Results) -> Mapping[str, Figure]:
 
 STUDY = Study(
     name="residual",
-    title="Residual connections: more regions than without",
+    title="Residual connections: with skips and without",
     source="Table 3",
     full=ResidualSetup(),
     quick=ResidualSetup(blocks=(2, 3), epochs=(20, 100, 500)),

@@ -39,7 +39,7 @@ class Setup:
     weights: str = choice(
         "torch",
         "Kaiming-uniform as nn.Linear does it (a = sqrt 5), which gives counts as in Table 1; "
-        "'kaiming' has the gain for ReLU and gives two to four times as many",
+        "'kaiming' has the gain for ReLU and gives 1.7 to 3 times as many",
         WEIGHTS,
     )
     biases: str = choice(
