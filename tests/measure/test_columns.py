@@ -155,6 +155,6 @@ def test_maps_that_are_not_kept_measure_the_same(monkeypatch: pytest.MonkeyPatch
     kept, names = random_set(2, 8, 8, 2), ("jacobian_norm", "class", "crossed", "output")
     columns = {name: kept.column(name) for name in names}
     monkeypatch.setattr("affinelens.measure.affine_maps._NUMBERS_KEPT", 0)
-    monkeypatch.setattr("affinelens.measure.affine_maps._NUMBERS_AT_ONCE", 200)
+    monkeypatch.setattr("affinelens.regions.composition._NUMBERS_AT_ONCE", 200)
     composed = random_set(2, 8, 8, 2)
     assert all(composed.column(name) == pytest.approx(columns[name], abs=1e-12) for name in names)
