@@ -31,15 +31,17 @@ class ModuleFollower:
         self._until = until
         self._fixed = fixed
         self._inputs = inputs
+        self._example: Example | None = None
         self._exported: Exported | None = None
         self._trace: Trace | None = None
 
     def network(self, module: torch.nn.Module) -> Network:
         """The module's network as it is now; the module and the random state are left as they are."""
-        example = Example(module, self._input_shape, fixed=self._fixed, inputs=self._inputs)
-        trace = traced(module, example)
-        if self._exported is None or trace is None or trace != self._trace:
+        if self._exported is not None and self._example is not None and self._trace is not None:
+            if traced(module, self._example) == self._trace:
+                return self._exported.network(module)
             self._trace = None
-            self._exported = Exported(example, module, self._until)
-            self._trace = trace
+        self._example = Example(module, self._input_shape, fixed=self._fixed, inputs=self._inputs)
+        self._exported = Exported(self._example, module, self._until)
+        self._trace = traced(module, self._example)
         return self._exported.network(module)

@@ -76,7 +76,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
 
 
 def _kind(tensor: torch.Tensor) -> tuple[Any, ...]:
-    return tuple(tensor.shape), tensor.dtype, str(tensor.device)
+    return tuple(tensor.shape), tensor.dtype, str(tensor.device), tensor.layout
 
 
 def _bytes_of(tensor: torch.Tensor) -> bytes:
