@@ -51,3 +51,9 @@ def test_help_names_every_study_without_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
     assert all(name in done.stdout for name in ("width", "depth", "layers", "residual", "activation"))
+
+
+def test_no_study_at_all_is_a_question_for_help() -> None:
+    asked, named = run("study"), run("study", "--help")
+    assert (asked.returncode, asked.stderr) == (0, "")
+    assert asked.stdout == named.stdout

@@ -35,13 +35,16 @@ class _Studies(click.Group):
         return super().resolve_command(context, args)
 
 
-@click.group("study", cls=_Studies)
-def study_command() -> None:
+@click.group("study", cls=_Studies, invoke_without_command=True)
+@click.pass_context
+def study_command(context: click.Context) -> None:
     """Run one of the paper's experiments again.
 
     Trains the networks, counts their regions exactly, and writes a table, figures and a report with the paper's numbers
     beside ours. Needs torch and matplotlib.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def _command(name: str, summary: str) -> click.Command:
