@@ -49,6 +49,6 @@ def compare_command(models: tuple[str, ...], output: str, overwrite: bool, as_js
         click.echo(json.dumps({"directory": output, "table": found.table}))
         return 0
     for name, regions in found.regions.items():
-        click.echo(f"{name}: {len(regions):,} regions, {regions.status.name}")
+        click.echo(f"{name}: {len(regions):,} region{'' if len(regions) == 1 else 's'}, {regions.status.name}")
     click.echo(f"the report is {place / REPORT}")
     return 0

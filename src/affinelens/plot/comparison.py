@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
+from affinelens.plot.curves import scale_counts
 from affinelens.plot.palette import STAGES, colors_of
 from affinelens.plot.partition_rows import Panel, draw_panel
 
@@ -69,7 +70,8 @@ def _draw_stages(ax: Axes, sets: Mapping[str, RegionSet]) -> None:
         stages = np.arange(1, len(found.layer_counts) + 1)
         mark = _MARKS[place % len(_MARKS)]
         ax.plot(stages, found.layer_counts, color=colors[place], marker=mark, markersize=4, label=_short(name))
-    ax.set_yscale("log")
+    counts = [float(count) for found in sets.values() for count in found.layer_counts]
+    scale_counts(ax, np.array(counts or [1.0]))
     ax.set(xlabel="stages", ylabel="cells")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)

@@ -100,7 +100,7 @@ def _draw(
     if any(value is not None for curve in shown for value in curve.given):
         handles.append(Line2D([], [], color=INK, marker="D", fillstyle="none", linestyle="none", label=given))
     _scale_places(ax, logarithmic, ticks)
-    _scale_counts(ax, np.concatenate([np.ravel(values) for curve in shown for values in curve.values]))
+    scale_counts(ax, np.concatenate([np.ravel(values) for curve in shown for values in curve.values]))
     ax.spines[["top", "right"]].set_visible(False)
     return handles
 
@@ -117,7 +117,7 @@ def _scale_places(ax: Axes, logarithmic: bool, ticks: Sequence[float] | None) ->
         ax.xaxis.set_minor_locator(NullLocator())
 
 
-def _scale_counts(ax: Axes, counts: NDArray[np.float64]) -> None:
+def scale_counts(ax: Axes, counts: NDArray[np.float64]) -> None:
     """A logarithmic scale with whole numbers on it, closer together the less it spans."""
     ax.set_yscale("log")
     wide = counts.max() > _WIDE * max(counts.min(), 1)
