@@ -8,7 +8,6 @@ for torch, and with as many as it takes by itself, which for layers this small k
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from itertools import pairwise
@@ -18,8 +17,9 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import affinelens as al
+from affinelens.study.samples import two_moons
 
-SAMPLES, BATCH, RATE, WIDTH, DEPTH = 200, 32, 1e-4, 32, 6
+SAMPLES, NOISE, BATCH, RATE, WIDTH, DEPTH = 200, 0.2, 32, 1e-4, 32, 6
 EPOCHS_A_BLOCK, BLOCKS = 10, 100
 
 
@@ -35,7 +35,9 @@ class Training:
             if full_gain and isinstance(part, nn.Linear):
                 nn.init.kaiming_uniform_(part.weight, nonlinearity="relu")
         self._optimizer = torch.optim.Adam(self.model.parameters(), lr=RATE)
-        self._batches = DataLoader(TensorDataset(*two_moons()), batch_size=BATCH, shuffle=True)
+        moons = two_moons(0, SAMPLES, NOISE)
+        samples = TensorDataset(torch.tensor(moons.points, dtype=torch.float32), torch.tensor(moons.labels))
+        self._batches = DataLoader(samples, batch_size=BATCH, shuffle=True)
 
     def block(self) -> None:
         for _ in range(EPOCHS_A_BLOCK):
@@ -43,17 +45,6 @@ class Training:
                 self._optimizer.zero_grad()
                 nn.functional.cross_entropy(self.model(points), labels).backward()
                 self._optimizer.step()
-
-
-def two_moons() -> tuple[torch.Tensor, torch.Tensor]:
-    """Two interleaved half circles with noise, scaled into [-1, 1]^2."""
-    label = torch.arange(SAMPLES) % 2
-    angle = torch.rand(SAMPLES) * math.pi
-    side = 1 - 2 * label
-    moons = torch.stack([side * torch.cos(angle) + label, side * torch.sin(angle) + label / 2], dim=1)
-    points = moons + 0.2 * torch.randn(SAMPLES, 2)
-    points = (points - points.mean(dim=0)) / points.std(dim=0)
-    return points / points.abs().max(), label
 
 
 def measure(threads: int, *, full_gain: bool) -> None:

@@ -6,7 +6,6 @@ table and, if a directory is given, save it there with the snapshots.
 
 from __future__ import annotations
 
-import math
 import sys
 from itertools import pairwise
 
@@ -14,20 +13,10 @@ import torch
 from torch import nn
 
 import affinelens as al
+from affinelens.study.samples import two_moons
 
-SAMPLES, BATCH, RATE = 200, 32, 1e-4
+SAMPLES, NOISE, BATCH, RATE = 200, 0.2, 32, 1e-4
 SIZES = (2, 32, 32, 32, 32, 32, 32, 2)
-
-
-def two_moons() -> tuple[torch.Tensor, torch.Tensor]:
-    """Two interleaved half circles with noise, scaled into [-1, 1]^2."""
-    label = torch.arange(SAMPLES) % 2
-    angle = torch.rand(SAMPLES) * math.pi
-    side = 1 - 2 * label
-    moons = torch.stack([side * torch.cos(angle) + label, side * torch.sin(angle) + label / 2], dim=1)
-    points = moons + 0.2 * torch.randn(SAMPLES, 2)
-    points = (points - points.mean(dim=0)) / points.std(dim=0)
-    return points / points.abs().max(), label
 
 
 def classifier() -> nn.Module:
@@ -37,7 +26,8 @@ def classifier() -> nn.Module:
 
 def train(epochs: int) -> al.Tracker:
     torch.manual_seed(0)
-    points, labels = two_moons()
+    moons = two_moons(0, SAMPLES, NOISE)
+    points, labels = torch.tensor(moons.points, dtype=torch.float32), torch.tensor(moons.labels)
     model = classifier()
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     tracker = al.track(al.Box(-1, 1, dim=2), every=10)
