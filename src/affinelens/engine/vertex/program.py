@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -132,8 +133,7 @@ def compile_program(
         activations = [stage.activation for stage in network.stages]
         numbers = [StageNumbers.of_stage(s, chart, activations[:i]) for i, s in enumerate(network.stages)]
         leader, orientation = duplicates(network)
-        terms = NetworkTerms(network, chart)
-        exact_rows: Callable[[], ExactRows] = lambda: PathRows(terms)  # noqa: E731
+        exact_rows: Callable[[], ExactRows] = partial(PathRows, NetworkTerms(network, chart))
         clauses = wanted
     else:
         activations = [stage.activation for stage in kept.stages]
@@ -144,7 +144,7 @@ def compile_program(
         leader = kept.leaders
         orientation = np.ones(len(leader), dtype=np.int64)
         shared = NetworkTerms(network, chart) if network.products <= _MANY_PRODUCTS else None
-        exact_rows = lambda: SwitchingRows(kept, chart, shared)  # noqa: E731
+        exact_rows = partial(SwitchingRows, kept, chart, shared)
         clauses = kept.open_clauses(wanted)
     parts: list[StageParts] = []
     for stage in numbers:
