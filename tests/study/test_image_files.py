@@ -122,6 +122,18 @@ def test_nothing_in_a_pickle_is_run(tmp_path: Path, protocol: int) -> None:
     assert not sprung.exists()
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(b"}", b"Ns."), (b"]", b"N\x86a."), (b"", b")R."), (b"", b"h\x01\x93.")],
+    ids=["key", "pair", "function", "name"],
+)
+def test_tuples_of_tuples_are_not_looked_up(tmp_path: Path, before: bytes, after: bytes) -> None:
+    """Each pair holds the one before twice, so that looking the last one up would take 2 ** 200 steps."""
+    nested = b"N" + b"q\x01h\x01\x86" * 200 + b"q\x01"
+    (tmp_path / "batch").write_bytes(b"\x80\x04" + before + nested + after)
+    assert "not a pickled batch" in refused(read_pickled_batch, tmp_path / "batch")
+
+
 def test_a_pickle_takes_no_more_memory_than_it_has_bytes(tmp_path: Path) -> None:
     file = tmp_path / "batch"
     declared = b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nJ\xff\xff\xff\x7f\x85U\x01b\x87R"

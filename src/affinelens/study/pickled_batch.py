@@ -21,6 +21,7 @@ from affinelens.study.data_folder import batch_bytes
 
 # A batch of CIFAR-10 takes some fifty thousand instructions.
 _MOST_INSTRUCTIONS = 1 << 20
+_MOST_AXES = 4
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _WITH_VALUE = (
     "BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE", "SHORT_BINUNICODE", "BINBYTES", "SHORT_BINBYTES",
@@ -73,7 +74,9 @@ class _Builder:
                 raise AffineLensError(f"{self._path}: takes more instructions than any batch of images; give another")
             self._follow(operation.name, argument)
         (made,) = self._stack
-        return dict(made)
+        if not isinstance(made, dict):
+            raise ValueError("not a dictionary")
+        return made
 
     def _follow(self, name: str, argument: Any) -> None:
         stack = self._stack
@@ -103,7 +106,9 @@ class _Builder:
             stack.append(self._named(*(argument.split(" ") if name == "GLOBAL" else self._last(2))))
         elif name == "REDUCE":
             function, arguments = self._last(2)
-            stack.append(_Made({_ARRAY: _ARRAY, _KIND: _KIND}[function], arguments))
+            if not _is_text(function) or function not in (_ARRAY, _KIND):
+                raise ValueError("not a function that arrays are written with")
+            stack.append(_Made(function, arguments))
         elif name == "BUILD":
             (state,) = self._last(1)
             stack[-1].state = state
@@ -126,9 +131,13 @@ class _Builder:
         self._stack[-1].extend(values)
 
     def _set(self, values: list[Any]) -> None:
+        if not all(map(_is_text, values[::2])):
+            raise ValueError("a key is not a text")
         self._stack[-1].update(zip(values[::2], values[1::2], strict=True))
 
-    def _named(self, module: str, name: str) -> str:
+    def _named(self, module: Any, name: Any) -> str:
+        if not _is_text(module) or not _is_text(name):
+            raise ValueError("a name is not a text")
         if (module, name) not in _NAMES:
             raise AffineLensError(
                 f"{self._path}: asks for {module}.{name}".replace("\n", " ")[:200]
@@ -137,13 +146,20 @@ class _Builder:
         return _NAMES[module, name]
 
 
-def _text(key: Any) -> str:
-    return key.decode("ascii") if isinstance(key, bytes) else str(key)
+def _is_text(value: Any) -> bool:
+    """Whether it may be looked up: tuples of tuples, a line each in the file, could take for ever to hash."""
+    return isinstance(value, bytes | str)
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode("ascii") if isinstance(value, bytes) else value
 
 
 def _array(made: _Made) -> NDArray[np.uint8]:
     """The array that was to be made, from the bytes of its state."""
     _, shape, kind, by_column, data = made.state
+    if len(shape) > _MOST_AXES:
+        raise ValueError("no batch of images has so many axes")
     letter = _text(kind.arguments[0])
     if letter not in ("u1", "|u1", "uint8") or by_column or not isinstance(data, bytes) or prod(shape) != len(data):
         raise ValueError("not an array of unsigned bytes")
