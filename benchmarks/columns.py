@@ -7,7 +7,12 @@ from collections.abc import Callable
 from functools import partial
 
 import affinelens as al
-from affinelens.measure.ready import prepare_balls, prepare_centroids, prepare_distances, prepare_volumes
+from affinelens.measure.geometry.warm_up_measures import (
+    prepare_balls,
+    prepare_centroids,
+    prepare_distances,
+    prepare_volumes,
+)
 from benchmarks.networks import kaiming_uniform
 
 MILLION = (3, 128, 84, 1)

@@ -10,8 +10,6 @@ import time
 import numpy as np
 
 import affinelens as al
-from affinelens.measure.decision import Decision
-from affinelens.measure.decision_boundary import decision_boundary
 from benchmarks.networks import kaiming_uniform, name_of
 
 CASES = [(2, 64, 64, 64, 64, 3), (2, 64, 64, 64, 64, 1), (2, 64, 64, 64, 64, 10), (3, 32, 32, 32, 3), (4, 32, 32, 2)]
@@ -21,7 +19,7 @@ _QUESTIONS = 20
 def main() -> None:
     titles = ["outputs", "regions", "pieces", "boundary", "measures", "l2", "linf"]
     print(f"{'network':>10} {' '.join(f'{title:>10}' for title in titles)}")
-    decision_boundary(al.enumerate(kaiming_uniform((2, 8, 3), 0), al.Box(-1, 1, dim=2)), Decision()).distance([0, 0])
+    al.enumerate(kaiming_uniform((2, 8, 3), 0), al.Box(-1, 1, dim=2)).distance_to_boundary([0, 0])
     for sizes in CASES:
         row(sizes)
 

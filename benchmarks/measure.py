@@ -10,11 +10,10 @@ import time
 from typing import Any, NamedTuple
 
 import affinelens as al
-from affinelens.engine import Limits
-from affinelens.engine.vertex import COUNT_NAME, NAME
-from affinelens.engine.vertex.driver import Request, Walk
-from affinelens.engine.vertex.program import compile_program
+from affinelens.engine.vertex.driver.threads import Walk
+from affinelens.engine.vertex.layout.program import compile_program
 from affinelens.network import compile_model
+from affinelens.walk import Limits, Request
 
 _ENOUGH_SECONDS = 2.0
 _MOST_RUNS = 100
@@ -30,29 +29,30 @@ class Measured(NamedTuple):
 
 def enumerating(model: Any, domain: al.Domain, *, workers: int = 1) -> Measured:
     """Patterns and interior points, in memory."""
-    return _best(model, domain, NAME, workers, keep=True)
+    return _best(model, domain, workers, regions=True)
 
 
 def counting(model: Any, domain: al.Domain, *, workers: int = 1) -> Measured:
     """The count alone."""
-    return _best(model, domain, COUNT_NAME, workers, keep=False)
+    return _best(model, domain, workers, regions=False)
 
 
-def _best(model: Any, domain: al.Domain, name: str, workers: int, *, keep: bool) -> Measured:
+def _best(model: Any, domain: al.Domain, workers: int, *, regions: bool) -> Measured:
     network = compile_model(model, inputs=domain.inputs)
     best = Measured(0, float("inf"), float("inf"))
     spent = 0.0
     for _ in range(_MOST_RUNS):
         started = time.perf_counter()
         compiled = compile_program(network, domain.frame)
-        asked = Request(time.monotonic(), name, facets=False, vertices=False, keep=keep)
-        walk = Walk(network, None, compiled, Limits(workers=workers), asked)
+        asked = Request(network, domain.frame, regions=regions, facets=False, limits=Limits(workers=workers))
+        walk = Walk(
+            "vertex" if regions else "count", asked, None, compiled, time.monotonic(), counts_sections=not regions
+        )
         ready = time.perf_counter()
         outcome = walk.run()
         done = time.perf_counter()
         assert outcome.status is al.Status.COMPLETE
-        regions = outcome.regions if keep else outcome.layer_counts[-1]
-        best = Measured(regions, min(best.layout, ready - started), min(best.seconds, done - ready))
+        best = Measured(outcome.regions, min(best.layout, ready - started), min(best.seconds, done - ready))
         spent += done - started
         if spent > _ENOUGH_SECONDS:
             break

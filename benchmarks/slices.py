@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import affinelens as al
-from affinelens.engine import Limits, run
+from affinelens.engine import run
+from affinelens.walk import Limits, Request
 
 
 def main() -> None:
@@ -47,12 +48,13 @@ def axes(images: np.ndarray, seed: int, around: float | None) -> al.Slice:
 
 
 def measure(network: al.Network, domain: al.Slice, name: str, time_limit: float | None) -> None:
-    outcome = run(network, domain.frame, Limits(workers=2, time_limit=time_limit), keep=False)
-    switching = "?" if outcome.kept is None else sum(len(stage.units) for stage in outcome.kept.stages)
-    patches = 1 if outcome.kept is None else max(len(outcome.kept.patches), 1)
+    limits = Limits(workers=2, time_limit=time_limit)
+    outcome = run(Request(network, domain.frame, regions=False, limits=limits))
+    switching = "?" if outcome.restricted is None else sum(len(stage.units) for stage in outcome.restricted.stages)
+    subdomains = 1 if outcome.restricted is None else max(len(outcome.restricted.subdomains), 1)
     print(
         f"{name}: {outcome.regions} regions, {outcome.status.name}, in {outcome.seconds:.1f} s; {switching} of "
-        f"{network.units} units may switch, in {patches} patches; "
+        f"{network.units} units may switch, in {subdomains} parts; "
         f"{outcome.certificate.by_exact_arithmetic} of {outcome.certificate.decisions} decisions beyond float64",
         flush=True,
     )

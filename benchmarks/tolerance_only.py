@@ -16,11 +16,11 @@ _TOLERANCE = 1e-9
 
 def exchange_bounds() -> None:
     """Put functions that bound nothing in the place of ``error_bounds``."""
-    from affinelens.engine.vertex.jit import inlined
+    from affinelens.kernels.compilation import inlined
 
-    module = ModuleType("affinelens.engine.vertex.error_bounds")
+    module = ModuleType("affinelens.engine.vertex.kernels.error_bounds")
     source = f"""
-from affinelens.engine.vertex.lanes import splat
+from affinelens.kernels.lanes import splat
 def row_base(error, constant_error, size, constant, dim):
     return splat({_TOLERANCE})
 def value_bound(base, size, off):

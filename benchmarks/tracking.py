@@ -17,7 +17,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import affinelens as al
-from affinelens.study.samples import two_moons
+from affinelens.study.data.samples import two_moons
 
 SAMPLES, NOISE, BATCH, RATE, WIDTH, DEPTH = 200, 0.2, 32, 1e-4, 32, 6
 EPOCHS_A_BLOCK, BLOCKS = 10, 100

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 import affinelens as al
-from affinelens.study.samples import two_moons
+from affinelens.study.data.samples import two_moons
 
 SAMPLES, NOISE, BATCH, RATE = 200, 0.2, 32, 1e-4
 SIZES = (2, 32, 32, 32, 32, 32, 32, 2)

@@ -38,7 +38,7 @@ class Polytope:
         if not any(v < 0 for v in values):
             return self
         name = self.constraints
-        kept = [
+        restricted = [
             (vertex, tight | {name} if value == 0 else tight)
             for (vertex, tight), value in zip(self.vertices, values, strict=True)
             if value >= 0
@@ -48,8 +48,8 @@ class Polytope:
                 if value_p > 0 > value_n and self._adjacent(p, n, tight_p & tight_n):
                     share = value_p / (value_p - value_n)
                     point = tuple(a + share * (b - a) for a, b in zip(p, n, strict=True))
-                    kept.append((point, (tight_p & tight_n) | {name}))
-        return Polytope(kept, self.constraints + 1)
+                    restricted.append((point, (tight_p & tight_n) | {name}))
+        return Polytope(restricted, self.constraints + 1)
 
     def _adjacent(self, p: tuple[Fraction, ...], n: tuple[Fraction, ...], common: frozenset[int]) -> bool:
         return not any(common <= tight for vertex, tight in self.vertices if vertex not in (p, n))

@@ -12,8 +12,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput") and not config.option.collectonly:
-        from affinelens.engine import interior_point
-        from affinelens.engine.vertex import ready
+        from affinelens.engine.linear_program import interior_point
+        from affinelens.engine.vertex.driver import warm_up as ready
 
         ready.prepare(None)
         interior_point.prepare(None)

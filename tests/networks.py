@@ -9,7 +9,7 @@ import numpy as np
 
 from affinelens import Network, RegionSet
 from affinelens.network import MaxGroups, PiecewiseLinear
-from affinelens.network.graph import GraphBuilder
+from affinelens.network.build.builder import GraphBuilder
 from brute_force import Layer
 
 Pieces = tuple[Sequence[float], Sequence[float], Sequence[float]]

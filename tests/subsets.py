@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import affinelens as al
-from affinelens.engine import Facets
+from affinelens.walk import Facets
 
 Indices = NDArray[np.int64]
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import affinelens as al
-from affinelens.cli import commands
+from affinelens.cli.commands import commands
 from command_line import run
 from plot_sets import drawn_set
 

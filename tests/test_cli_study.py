@@ -46,7 +46,7 @@ def test_bad_input_is_one_sentence(arguments: tuple[str, ...], sentence: str, tm
 
 def test_help_names_every_study_without_torch() -> None:
     script = (
-        "import sys\nsys.modules['torch'] = None\nfrom affinelens.cli import commands\n"
+        "import sys\nsys.modules['torch'] = None\nfrom affinelens.cli.commands import commands\n"
         "commands(['study', '--help'], standalone_mode=False)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)

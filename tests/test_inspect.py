@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.engine import shown_counts
-from affinelens.engine.forecast import forecast
+from affinelens.measure.summary.forecast import forecast
 from affinelens.restrict import restrict
+from affinelens.walk import shown_counts
 from command_line import COLUMNS, run, write_network
 from onnx_models import model, node, save
 

@@ -10,9 +10,10 @@ import numpy as np
 from affinelens import Network, RegionSet, Status
 from affinelens.arithmetic import ExactMatrix
 from affinelens.domain import Domain
-from affinelens.engine import Limits, Outcome, linear_program, vertex
+from affinelens.engine import linear_program, vertex
 from affinelens.network import MaxGroups, PiecewiseLinear, Stage
 from affinelens.restrict import restrict
+from affinelens.walk import Limits, Outcome
 from brute_force import Layer, Polytope, Row, split
 
 Pattern = tuple[int, ...]
@@ -21,8 +22,8 @@ FacetSet = frozenset[tuple[int, int]]
 
 def walked(network: Network, domain: Domain, name: str = "vertex", *, restricted: bool, keep: bool = True) -> Outcome:
     """One engine on the whole network, or on the part of it that switches."""
-    kept = restrict(network, domain.frame) if restricted else None
-    outcome = vertex.run(network, domain.frame, Limits(), name=name, kept=kept, keep=keep)
+    restricted = restrict(network, domain.frame) if restricted else None
+    outcome = vertex.run(network, domain.frame, Limits(), name=name, restricted=restricted, keep=keep)
     assert outcome.status is Status.COMPLETE
     return outcome
 

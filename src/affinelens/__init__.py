@@ -1,13 +1,15 @@
 """AffineLens: every affine region of a piecewise affine network on a bounded domain, exactly."""
 
+from affinelens.api import IncompleteError, count, enumerate, load
 from affinelens.domain import Box, Domain, Point, Polytope, Property, Slice, read_vnnlib
-from affinelens.engine import Certificate, Progress, Status
-from affinelens.enumeration import IncompleteError, count, enumerate
 from affinelens.errors import AffineLensError, MissingExtraError
-from affinelens.measure import Tracker, TrainingRecord, Verdict, Witness, load_record, track, verify
 from affinelens.network import Network, network
-from affinelens.regions import Region, RegionSet, load
+from affinelens.region_set import RegionSet
+from affinelens.regions import Region
+from affinelens.track import Tracker, TrainingRecord, load_record, track
+from affinelens.verify import Verdict, Witness, verify
 from affinelens.version import __version__
+from affinelens.walk import Certificate, Progress, Status
 
 __all__ = [
     "AffineLensError",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import affinelens as al
 from affinelens.domain import Case, Constraint, domain_from_json
-from affinelens.domain.vnnlib import parse_vnnlib
+from affinelens.domain.vnnlib.reader import parse_vnnlib
 from affinelens.errors import AffineLensError
 
 TWO_INPUTS = """; a comment (with parentheses

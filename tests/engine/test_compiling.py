@@ -8,8 +8,10 @@ from types import SimpleNamespace
 import numba
 import pytest
 
-from affinelens.engine import Progress, compiling, interior_point
-from affinelens.engine.compiling import COMPILING, compile_announced
+from affinelens.engine.linear_program import interior_point
+from affinelens.kernels import announcement as compiling
+from affinelens.kernels.announcement import COMPILING, compile_announced
+from affinelens.walk import Progress
 
 NOT_YET = SimpleNamespace(signatures=[])
 

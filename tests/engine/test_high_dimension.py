@@ -12,7 +12,7 @@ import pytest
 
 import affinelens as al
 from affinelens.engine import linear_program
-from affinelens.engine.interior_point import EMPTY, INSIDE, look_inside, look_on_sides
+from affinelens.engine.linear_program.interior_point import EMPTY, INSIDE, look_inside, look_on_sides
 from affinelens.errors import AffineLensError
 from brute_force import Layer
 from networks import ABSOLUTE, HARD_TANH, ZIGZAG, compiled, patterns

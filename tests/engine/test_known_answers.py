@@ -243,15 +243,15 @@ def generic_output(seed: int, size: int) -> tuple[list[list[float]], list[float]
 def clip(corners: list[Point], halfspaces: list[Halfspace]) -> list[Point]:
     """The part of a convex polygon where every ``w x + b >= 0``."""
     for normal, offset in halfspaces:
-        kept: list[Point] = []
+        restricted: list[Point] = []
         for p, q in zip(corners, [*corners[1:], *corners[:1]], strict=True):
             at_p, at_q = (normal[0] * x[0] + normal[1] * x[1] + offset for x in (p, q))
             if at_p >= 0:
-                kept.append(p)
+                restricted.append(p)
             if at_p * at_q < 0:
                 share = at_p / (at_p - at_q)
-                kept.append((p[0] + share * (q[0] - p[0]), p[1] + share * (q[1] - p[1])))
-        corners = kept
+                restricted.append((p[0] + share * (q[0] - p[0]), p[1] + share * (q[1] - p[1])))
+        corners = restricted
     return corners
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.measure.adjacency import connected
+from affinelens.measure.topology.adjacency import connected
 from random_layers import random_layers
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.measure.affine_maps import affine_maps
+from affinelens.measure.maps.affine_maps import affine_maps
 from restrict.drawn import dense_network, pooled_network, small_box
 
 

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import affinelens as al
-from affinelens.measure import facet_lists
-from affinelens.measure.audit import AuditReport, Finding
+from affinelens.measure.audit import facet_lists
+from affinelens.measure.audit.audit_report import AuditReport, Finding
 from command_line import run as command
 from random_layers import random_layers
 from restrict.drawn import dense_network, pooled_network, small_box

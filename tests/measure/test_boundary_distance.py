@@ -11,7 +11,7 @@ import pytest
 
 import affinelens as al
 from affinelens.errors import AffineLensError
-from affinelens.measure.decision_boundary import DecisionBoundary
+from affinelens.measure.decision.decision_boundary import DecisionBoundary
 
 CLOSE = 1e-9
 Layers = list[tuple[np.ndarray, np.ndarray]]

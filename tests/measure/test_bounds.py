@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.measure.bounds import montufar, region_bounds, serra, zaslavsky
+from affinelens.measure.summary.theory import montufar, region_bounds, serra, zaslavsky
 from measure.measured import random_set, tent
 
 

@@ -152,9 +152,9 @@ def test_units_permuted_or_scaled_leave_all_measures_as_they_are() -> None:
 
 
 def test_maps_that_are_not_kept_measure_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, names = random_set(2, 8, 8, 2), ("jacobian_norm", "class", "crossed", "output")
-    columns = {name: kept.column(name) for name in names}
-    monkeypatch.setattr("affinelens.measure.affine_maps._NUMBERS_KEPT", 0)
-    monkeypatch.setattr("affinelens.regions.composition._NUMBERS_AT_ONCE", 200)
+    restricted, names = random_set(2, 8, 8, 2), ("jacobian_norm", "class", "crossed", "output")
+    columns = {name: restricted.column(name) for name in names}
+    monkeypatch.setattr("affinelens.measure.maps.affine_maps._NUMBERS_KEPT", 0)
+    monkeypatch.setattr("affinelens.regions.region_functions._NUMBERS_AT_ONCE", 200)
     composed = random_set(2, 8, 8, 2)
     assert all(composed.column(name) == pytest.approx(columns[name], abs=1e-12) for name in names)

@@ -15,8 +15,9 @@ import pytest
 import affinelens as al
 from affinelens.engine import choice
 from affinelens.errors import AffineLensError
-from affinelens.measure.decision_boundary import DecisionBoundary
-from affinelens.restrict import areas, restrict
+from affinelens.measure.decision.decision_boundary import DecisionBoundary
+from affinelens.restrict import restrict
+from affinelens.restrict import subdivision as areas
 from brute_force import Layer
 from networks import compiled, evaluate
 
@@ -340,7 +341,7 @@ def test_a_domain_walked_in_patches_has_the_same_boundary(
     monkeypatch.setattr(choice, "_MANY_COEFFICIENTS", 1)
     rs = al.enumerate(layers, domain)
     boundary = rs.decision_boundary()
-    assert restrict(boundary.cells.parts.network, domain.frame).patches
+    assert restrict(boundary.cells.parts.network, domain.frame).subdomains
     assert sorted(boundary.measures.tolist()) == pytest.approx(sorted(reference.measures.tolist()), rel=1e-9)
     assert np.array_equal(rs.locate(boundary.cells.parts.points), boundary.cells.regions)
     assert boundary.class_shares.tolist() == pytest.approx(reference.class_shares.tolist())

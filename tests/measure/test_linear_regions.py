@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.network.graph import GraphBuilder
-from affinelens.network.nonlinear import rectify
-from affinelens.regions.region_set import RegionSet
+from affinelens.network.build.builder import GraphBuilder
+from affinelens.network.build.nonlinear import rectify
+from affinelens.region_set import RegionSet
 from brute_force import Layer
 from networks import HARD_TANH, LEAKY, LINEAR, RELU, compiled
 from random_layers import random_layers

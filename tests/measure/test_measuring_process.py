@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import affinelens as al
-from affinelens.engine import Limits
-from affinelens.enumeration import IncompleteError
-from affinelens.measure import measuring_process
-from affinelens.measure.measurement import Measurement
-from affinelens.measure.measuring_process import MeasuringProcess
+from affinelens.api import IncompleteError
+from affinelens.track import measuring_process
+from affinelens.track.measurement import Measurement
+from affinelens.track.measuring_process import MeasuringProcess
+from affinelens.walk import Limits
 
 BOX = al.Box(-1, 1, dim=1)
 Processes = list["subprocess.Popen[bytes]"]

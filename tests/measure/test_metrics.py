@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.measure.metrics import volume_metrics
+from affinelens.measure.summary.metrics import volume_metrics
 from measure.measured import ABSOLUTE, random_layers, random_set
 
 WITHOUT_VERTICES = {

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from affinelens.measure.nearest_point import NORMS, EuclideanNorm, MaximumNorm
+from affinelens.measure.decision.nearest_point import NORMS, EuclideanNorm, MaximumNorm
 
 both_norms = pytest.mark.parametrize("name", list(NORMS))
 hulls = st.integers(1, 4).flatmap(

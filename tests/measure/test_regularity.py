@@ -86,8 +86,8 @@ def test_the_order_does_not_depend_on_what_was_kept() -> None:
     generator = np.random.default_rng(1)
     sizes = ((8, 2), (8, 8), (1, 8))
     layers = [(generator.normal(size=size), generator.normal(size=size[0])) for size in sizes]
-    plain, kept = (al.enumerate(layers, al.Box(-1, 1, dim=2), vertices=vertices) for vertices in (False, True))
-    assert plain.regularity().to_json() == pytest.approx(kept.regularity().to_json(), rel=1e-12)
+    plain, restricted = (al.enumerate(layers, al.Box(-1, 1, dim=2), vertices=vertices) for vertices in (False, True))
+    assert plain.regularity().to_json() == pytest.approx(restricted.regularity().to_json(), rel=1e-12)
 
 
 def test_only_whole_partitions_of_a_plane_with_a_boundary_have_one() -> None:

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from affinelens.measure.serial_thread import SerialThread
+from affinelens.track.serial_thread import SerialThread
 
 
 def test_jobs_are_done_in_order_by_one_thread() -> None:

@@ -16,8 +16,8 @@ import torch
 from torch import nn
 
 import affinelens as al
-from affinelens.measure import measuring_process
-from affinelens.measure.measurement import Measurement
+from affinelens.track import measuring_process
+from affinelens.track.measurement import Measurement
 
 BOX = al.Box(-1, 1, dim=2)
 

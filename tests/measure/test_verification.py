@@ -16,15 +16,16 @@ from flint import fmpq, fmpz, fmpz_mat
 import affinelens as al
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible
 from affinelens.deadline import Deadline, TimeIsUp
-from affinelens.domain.property import Case, Constraint, Property
-from affinelens.domain.vnnlib import parse_vnnlib
-from affinelens.engine import Limits, choice, vertex
+from affinelens.domain.vnnlib.property import Case, Constraint, Property
+from affinelens.domain.vnnlib.reader import parse_vnnlib
+from affinelens.engine import choice, vertex
 from affinelens.measure import Result, Verdict
-from affinelens.measure.condition import with_condition
-from affinelens.measure.witness import Judge
-from affinelens.measure.witness_search import promising
 from affinelens.network import PiecewiseLinear
 from affinelens.restrict import restrict
+from affinelens.verify.condition import with_condition
+from affinelens.verify.witness import Judge
+from affinelens.verify.witness_search import promising
+from affinelens.walk import Limits
 
 Model = list[tuple[Any, Any]]
 ABSOLUTE: Model = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])]
@@ -228,8 +229,8 @@ def test_the_walk_finds_the_wanted_regions_and_no_others(shape: str, restricted:
     wanted = np.any([held[:, list(clause)].all(axis=1) for clause in clauses], axis=0)
     assert 0 < wanted.sum() < len(wanted)
     frame = al.Box(-1, 1, dim=2).frame
-    kept = restrict(network, frame) if restricted else None
-    found = vertex.run(network, frame, Limits(workers=2), kept=kept, wanted=clauses)
+    restricted = restrict(network, frame) if restricted else None
+    found = vertex.run(network, frame, Limits(workers=2), restricted=restricted, wanted=clauses)
     patterns = found.patterns if found.switching is None else found.switching.whole(found.patterns)
     expected = everything.patterns[wanted]
     assert len(patterns) == len(expected)
@@ -277,12 +278,12 @@ def test_every_step_before_the_walk_ends_at_the_deadline() -> None:
     past, network = Deadline(0.0), al.network(ABSOLUTE)
     case = parse_vnnlib(text(1, 1, "-1 1", "(<= Y_0 0.5)")).cases[0]
     frame = case.domain.frame
-    kept = restrict(network, frame)
+    restricted = restrict(network, frame)
     steps: list[Callable[[], object]] = [
         lambda: promising(network, case, past),
         lambda: Judge(network, case, 0, None, past).at([Fraction(0)]),
         lambda: restrict(network, frame, past),
-        lambda: vertex.run(network, frame, Limits(), kept=kept, deadline=past),
+        lambda: vertex.run(network, frame, Limits(), restricted=restricted, deadline=past),
     ]
     for step in steps:
         with pytest.raises(TimeIsUp):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.engine.vertex.centroid import cell_centroids
+from affinelens.convex.centroid import cell_centroids
 from measure.measured import ABSOLUTE, random_layers, random_set
 
 SIZES = [(1, 9, 9, 1), (2, 12, 12, 2), (3, 10, 6, 2), (4, 8, 4, 1)]
@@ -79,8 +79,8 @@ def test_the_hull_of_vertices_is_no_further_off_than_stated() -> None:
 
 
 def test_a_set_without_kept_vertices_has_the_same_volumes() -> None:
-    kept, found_again = random_set(3, 8, 8, 1, vertices=True), random_set(3, 8, 8, 1)
-    assert np.array_equal(kept.volumes(), found_again.volumes())
+    restricted, found_again = random_set(3, 8, 8, 1, vertices=True), random_set(3, 8, 8, 1)
+    assert np.array_equal(restricted.volumes(), found_again.volumes())
 
 
 def test_an_incomplete_set_measures_what_it_has() -> None:

@@ -11,9 +11,9 @@ from affinelens import Network, network
 from affinelens.arithmetic import ExactMatrix
 from affinelens.errors import AffineLensError
 from affinelens.network import MaxGroups
+from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.canonical import input_chart
 from affinelens.network.enclosure import Enclosure
-from affinelens.network.graph import GraphBuilder
 from brute_force import Layer
 from networks import ABSOLUTE, HARD_TANH, LEAKY, RELU, ZIGZAG, activation, compiled, evaluate
 

@@ -339,7 +339,7 @@ def test_external_data_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 def test_a_missing_package_names_the_pip_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = save(model([node("Relu", "x", "y")], {}, [1, 3]), tmp_path)
     for name in [
-        name for name in sys.modules if name.startswith(("affinelens.network.from_onnx", "affinelens.network.onnx"))
+        name for name in sys.modules if name.startswith(("affinelens.network.onnx.importer", "affinelens.network.onnx"))
     ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "onnx", None)

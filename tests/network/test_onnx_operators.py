@@ -16,7 +16,8 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper  # noqa: E402
 
 from affinelens.errors import AffineLensError  # noqa: E402
-from affinelens.network import graph, network  # noqa: E402
+from affinelens.network import network  # noqa: E402
+from affinelens.network.build import builder as graph  # noqa: E402
 from onnx_models import assert_same_function, model, node, save  # noqa: E402
 
 RNG = np.random.default_rng(0)

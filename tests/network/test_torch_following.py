@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 import affinelens as al
-from affinelens.network import from_torch
-from affinelens.network.torch_following import ModuleFollower
+from affinelens.network.torch import from_torch
+from affinelens.network.torch.following import ModuleFollower
 
 SLOPE = [0.1]
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from affinelens.plot.bent_hyperplanes import inner_sides
 from matplotlib import colormaps
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import Normalize
@@ -12,7 +13,6 @@ from matplotlib.figure import Figure
 import affinelens as al
 from affinelens.plot import partition
 from affinelens.plot.fills import class_fills
-from affinelens.plot.hyperplanes import inner_sides
 from plot_sets import area, drawn_set, linear_set, rings
 
 REGIONS = drawn_set(2, 8, 8, 3, seed=8)

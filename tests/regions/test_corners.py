@@ -26,9 +26,9 @@ def _corner_sets(rs: al.RegionSet) -> dict[bytes, np.ndarray]:
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
 def test_a_complete_set_has_them_as_if_they_had_been_kept(dim: int) -> None:
     layers, box = _layers(dim, dim, 7, 6, 1), al.Box(-1, 1, dim=dim)
-    kept, bare = al.enumerate(layers, box, vertices=True), al.enumerate(layers, box, facets=False)
-    assert bare.vertex_values.tobytes() == kept.vertex_values.tobytes()
-    assert np.array_equal(bare.vertex_offsets, kept.vertex_offsets)
+    restricted, bare = al.enumerate(layers, box, vertices=True), al.enumerate(layers, box, facets=False)
+    assert bare.vertex_values.tobytes() == restricted.vertex_values.tobytes()
+    assert np.array_equal(bare.vertex_offsets, restricted.vertex_offsets)
 
 
 @pytest.mark.parametrize("dim", [2, 3])

@@ -7,8 +7,8 @@ import pytest
 
 import affinelens as al
 from affinelens.network import MaxGroups
-from affinelens.network.graph import GraphBuilder
-from affinelens.network.nonlinear import rectify
+from affinelens.network.build.builder import GraphBuilder
+from affinelens.network.build.nonlinear import rectify
 from restrict.drawn import dense_network, pooled_network, small_box
 
 

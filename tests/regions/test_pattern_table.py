@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from affinelens.regions.pattern_table import PatternTable
+from affinelens.regions.pattern_index import PatternIndex
 
 
 @pytest.mark.parametrize(("kind", "pieces"), [(np.uint8, 3), (np.uint16, 300)])
@@ -13,7 +13,7 @@ from affinelens.regions.pattern_table import PatternTable
 def test_patterns_are_found_by_themselves_and_by_one_change(kind: type, pieces: int, columns: int) -> None:
     generator = np.random.default_rng(columns)
     patterns = np.unique(generator.integers(0, pieces, (500, columns)), axis=0).astype(kind)
-    table = PatternTable(patterns, pieces)
+    table = PatternIndex(patterns, pieces)
     assert table.places(patterns).tolist() == list(range(len(patterns)))
     lookup = {row.tobytes(): i for i, row in enumerate(patterns)}
     rows = generator.integers(0, len(patterns), 2000)
@@ -30,11 +30,11 @@ def test_patterns_are_found_by_themselves_and_by_one_change(kind: type, pieces: 
 
 def test_of_equal_patterns_the_first_is_found() -> None:
     patterns = np.array([[0, 1], [1, 1], [0, 1]], dtype=np.uint8)
-    assert PatternTable(patterns, 2).places(patterns).tolist() == [0, 1, 0]
+    assert PatternIndex(patterns, 2).places(patterns).tolist() == [0, 1, 0]
 
 
 def test_patterns_without_choices_or_none_at_all() -> None:
     nothing = np.zeros((1, 0), dtype=np.uint8)
-    assert PatternTable(nothing, 1).places(nothing).tolist() == [0]
+    assert PatternIndex(nothing, 1).places(nothing).tolist() == [0]
     empty = np.zeros((0, 3), dtype=np.uint8)
-    assert PatternTable(empty, 2).places(np.zeros((2, 3), dtype=np.uint8)).tolist() == [-1, -1]
+    assert PatternIndex(empty, 2).places(np.zeros((2, 3), dtype=np.uint8)).tolist() == [-1, -1]

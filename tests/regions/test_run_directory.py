@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import affinelens as al
-from affinelens.regions import run_directory
+from affinelens.regions.store import run_directory
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 SHARD = "regions-00000.parquet"

@@ -9,8 +9,8 @@ import pytest
 
 import affinelens as al
 from affinelens.network import MaxGroups
-from affinelens.network.graph import GraphBuilder
-from affinelens.network.nonlinear import rectify
+from affinelens.network.build.builder import GraphBuilder
+from affinelens.network.build.nonlinear import rectify
 from affinelens.regions.single_changes import SingleChanges
 from random_layers import random_layers
 from restrict.drawn import dense_network, small_box
@@ -29,7 +29,7 @@ def proved_and_true(rs: al.RegionSet) -> tuple[np.ndarray, np.ndarray]:
     changed[rows, column] = after[rows, column]
     differs = changed[rows, column] != before[rows, column]
     proved = SingleChanges(
-        rs.switching_part, frame, rs.outcome.switching, before[differs], changed[differs], numbers[differs]
+        rs.restricted_functions, frame, rs.outcome.switching, before[differs], changed[differs], numbers[differs]
     ).proved()
     return proved, np.asarray((changed == after).all(axis=1)[differs])
 

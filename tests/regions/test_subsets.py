@@ -12,8 +12,8 @@ import affinelens as al
 from affinelens.domain import Domain
 from affinelens.engine import choice
 from affinelens.errors import AffineLensError
-from affinelens.measure.decision_boundary import DecisionBoundary
-from affinelens.restrict import areas
+from affinelens.measure.decision.decision_boundary import DecisionBoundary
+from affinelens.restrict import subdivision as areas
 from random_layers import random_layers
 from restrict.drawn import dense_network, pooled_network, small_box
 from subsets import some_of, subset
@@ -128,8 +128,8 @@ def test_a_set_found_in_patches_has_the_same(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(choice, "_MANY_COEFFICIENTS", 1)
     monkeypatch.setattr(areas, "_MANY_SWITCHING", 4)
     every = al.enumerate(model, domain, workers=1)
-    assert every.outcome.kept is not None
-    assert len(every.outcome.kept.patches) > 1
+    assert every.outcome.restricted is not None
+    assert len(every.outcome.restricted.subdomains) > 1
     assert len(every) == len(plain)
     rows = some_of(every, seed=0)
     some = subset(every, rows)

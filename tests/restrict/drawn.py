@@ -8,9 +8,9 @@ import numpy as np
 
 from affinelens import Box, Network
 from affinelens.network import MaxGroups, PiecewiseLinear
-from affinelens.network.graph import GraphBuilder, Tensor
-from affinelens.network.nonlinear import rectify
-from affinelens.network.windows import Window, convolve, max_pool
+from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.nonlinear import rectify
+from affinelens.network.build.windows import Window, convolve, max_pool
 
 
 def dense_network(generator: np.random.Generator, inputs: int) -> Network:

@@ -10,17 +10,17 @@ import pytest
 from affinelens import Box, Network
 from affinelens.arithmetic import ExactMatrix
 from affinelens.domain import Frame
-from affinelens.network.graph import GraphBuilder
-from affinelens.network.nonlinear import rectify
+from affinelens.network.build.builder import GraphBuilder
+from affinelens.network.build.nonlinear import rectify
 from affinelens.restrict import restrict
-from affinelens.restrict.bounds import OPEN, bound_stages
-from affinelens.restrict.cover import Cover
-from affinelens.restrict.parts import bound_by_parts, count_open, merged
+from affinelens.restrict.bisection import bound_by_bisection, count_open, merged
+from affinelens.restrict.break_signs import OPEN, bound_stages
+from affinelens.restrict.enclosing_box import EnclosingBox
 from restrict.drawn import dense_network, pooled_network, rational_points, small_box
 
 
-def _cover(frame: Frame) -> Cover:
-    return Cover(frame.lower, frame.upper)
+def _cover(frame: Frame) -> EnclosingBox:
+    return EnclosingBox(frame.lower, frame.upper)
 
 
 def _pre_activations(network: Network, point: list[Fraction]) -> list[ExactMatrix]:
@@ -38,7 +38,7 @@ def test_closed_breaks_have_their_sign_at_every_point(seed: int) -> None:
     generator = np.random.default_rng(seed)
     inputs = int(generator.integers(1, 4))
     network, box = dense_network(generator, inputs), small_box(generator, inputs)
-    bounds = bound_by_parts(network, box.frame.chart, _cover(box.frame))
+    bounds = bound_by_bisection(network, box.frame.chart, _cover(box.frame))
     for point in rational_points(generator, box, 12):
         for stage, known, z in zip(network.stages, bounds, _pre_activations(network, point), strict=True):
             values = [row[0] for row in z.to_fractions()]
@@ -92,7 +92,7 @@ def test_loose_bounds_are_given_up_and_the_domain_is_cut() -> None:
     whole = bound_stages(network, frame.chart, _cover(frame))
     assert whole is not None
     assert bound_stages(network, frame.chart, _cover(frame), finish=False) is None
-    assert count_open(bound_by_parts(network, frame.chart, _cover(frame))) < count_open(whole)
+    assert count_open(bound_by_bisection(network, frame.chart, _cover(frame))) < count_open(whole)
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -100,6 +100,6 @@ def test_pooling_windows_over_a_black_image_do_not_switch(bias: bool) -> None:
     network = pooled_network(np.random.default_rng(4), bias=bias)
     lower, upper = np.zeros(36), np.zeros(36)
     upper[0] = 1.0
-    kept = restrict(network, Box(lower, upper).frame)
-    pool = next(stage for stage in kept.all_stages if stage.stage == 1)
+    restricted = restrict(network, Box(lower, upper).frame)
+    pool = next(stage for stage in restricted.all_stages if stage.stage == 1)
     assert set(pool.choices.tolist()) <= {0, 9, 18}  # the first window of each channel sees the pixel

@@ -10,7 +10,7 @@ import pytest
 from affinelens.arithmetic import ExactMatrix
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Dense, LinearMap, Scale, Sparse
-from affinelens.restrict.forms import Form, applied
+from affinelens.restrict.affine_forms import Form, applied
 from restrict.drawn import as_fraction
 
 

@@ -11,11 +11,13 @@ import pytest
 
 import affinelens as al
 from affinelens.arithmetic import ExactMatrix
-from affinelens.engine import Progress, choice
+from affinelens.engine import choice
 from affinelens.network import Network, PiecewiseLinear
-from affinelens.network.graph import GraphBuilder
-from affinelens.network.nonlinear import rectify
-from affinelens.restrict import areas, restrict
+from affinelens.network.build.builder import GraphBuilder
+from affinelens.network.build.nonlinear import rectify
+from affinelens.restrict import restrict
+from affinelens.restrict import subdivision as areas
+from affinelens.walk import Progress
 from restrict.drawn import dense_network, rational_points, small_box
 from walks import all_ways, facets_by_pattern, walked
 
@@ -44,16 +46,16 @@ def test_any_network(seed: int) -> None:
 @pytest.mark.parametrize("inputs", [1, 2, 3])
 def test_many_patches(inputs: int) -> None:
     network, box = _network(inputs, inputs=inputs), al.Box(-1, 1, dim=inputs)
-    assert len(restrict(network, box.frame).patches) > 2
+    assert len(restrict(network, box.frame).subdomains) > 2
     assert len(all_ways(network, box)) > 10
 
 
 def test_a_polytope_and_a_slice() -> None:
     triangle = al.Polytope([[1, 0], [0, 1], [-1, -1]], [1, 1, 0.5])
-    assert restrict(_network(4), triangle.frame).patches
+    assert restrict(_network(4), triangle.frame).subdomains
     all_ways(_network(4), triangle)
     plane = al.Slice([0.1, 0.2, 0.3], [[1, 0, 1], [0, 1, -1]], al.Box(-1, 1, dim=2))
-    assert restrict(_network(5, inputs=3), plane.frame).patches
+    assert restrict(_network(5, inputs=3), plane.frame).subdomains
     all_ways(_network(5, inputs=3), plane)
 
 
@@ -63,7 +65,7 @@ def test_hyperplanes_that_coincide() -> None:
     rng = np.random.default_rng(0)
     layers = [(weight, np.zeros(7)), (rng.integers(-2, 3, size=(5, 7)), np.zeros(5)), (np.ones((1, 5)), np.zeros(1))]
     network, box = al.network(layers), al.Box(-1, 1, dim=2)
-    assert restrict(network, box.frame).patches
+    assert restrict(network, box.frame).subdomains
     whole, part = (walked(network, box, restricted=restricted) for restricted in (False, True))
     assert facets_by_pattern(part).keys() == facets_by_pattern(whole).keys()
     assert part.layer_counts == whole.layer_counts
@@ -78,7 +80,7 @@ def test_units_with_several_breaks(seed: int) -> None:
     clipped = builder.activate(z, PiecewiseLinear.of(7, [-0.05, 0.05], [0, 1, 0], [-0.05, 0, 0.05]), "clip")
     z = builder.add_constant(builder.matmul_right(clipped, rng.normal(size=(7, 6))), rng.normal(size=6) / 20)
     network = builder.finish(rectify(builder, z, np.array(0.0), "relu"))
-    assert len(restrict(network, al.Box(-1, 1, dim=2).frame).patches) > 2
+    assert len(restrict(network, al.Box(-1, 1, dim=2).frame).subdomains) > 2
     all_ways(network, al.Box(-1, 1, dim=2))
 
 
@@ -86,7 +88,7 @@ def test_units_with_several_breaks(seed: int) -> None:
 def test_areas_cover_the_domain_once_and_lie_in_their_covers(seed: int) -> None:
     generator = np.random.default_rng(seed)
     network, box = _network(seed), al.Box(-1, 1, dim=2)
-    found = [area for area, _ in areas.bound_areas(network, box.frame)]
+    found = [area for area, _ in areas.bound_subdomains(network, box.frame)]
     assert len(found) > 2
     for point in rational_points(generator, box, 50):
         column = ExactMatrix.from_fractions([[v] for v in (*point, Fraction(1))])
@@ -122,8 +124,8 @@ def test_limits_progress_and_a_run_on_disk(tmp_path: Path) -> None:
 def test_what_was_walked_is_its_share_of_the_volume() -> None:
     network, box = _network(8), al.Box([0, -1], [2, 1])
     some = al.enumerate(network, box, max_regions=20, vertices=True)
-    kept = restrict(network, box.frame)
-    assert kept.patches
+    restricted = restrict(network, box.frame)
+    assert restricted.subdomains
     assert some.share is not None
     sizes = [_area(region.vertices) for region in some]
     assert sum(sizes) / 4 == pytest.approx(some.share, rel=1e-9)

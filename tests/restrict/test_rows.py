@@ -13,11 +13,11 @@ from affinelens.network import PiecewiseLinear
 from affinelens.network.adjoint import Adjoint
 from affinelens.network.canonical import AffineSum, Stage, input_chart
 from affinelens.network.linear_map import Chain, Dense
-from affinelens.restrict import AccurateRows, Kept, compact_rows, restrict
+from affinelens.restrict import ExtendedRows, RestrictedNetwork, restrict, restricted_rows
 from restrict.drawn import as_fraction, dense_network, pooled_network, rational_points
 
 
-def _problem(seed: int) -> tuple[Network, Box, Kept]:
+def _problem(seed: int) -> tuple[Network, Box, RestrictedNetwork]:
     generator = np.random.default_rng(seed)
     if seed % 4 == 0:
         network, size = pooled_network(generator, bias=True), 36
@@ -45,29 +45,33 @@ def _values(network: Network, point: list[Fraction]) -> tuple[list[list[Fraction
 
 @pytest.mark.parametrize("seed", range(16))
 def test_compact_rows_are_within_their_error(seed: int) -> None:
-    network, box, kept = _problem(seed)
-    rows = compact_rows(kept, box.frame.chart, np.append(np.maximum(abs(box.frame.lower), abs(box.frame.upper)), 1.0))
+    network, box, restricted = _problem(seed)
+    rows = restricted_rows(
+        restricted, box.frame.chart, np.append(np.maximum(abs(box.frame.lower), abs(box.frame.upper)), 1.0)
+    )
     free = np.flatnonzero(box.lower < box.upper)
     for point in rational_points(np.random.default_rng(seed), box, 4):
         before, after = _values(network, point)
         coordinates = [*(point[i] for i in free), Fraction(1)]
-        for stage, found in zip(kept.stages, rows, strict=True):
+        for stage, found in zip(restricted.stages, rows, strict=True):
             for i, unit in enumerate(stage.units.tolist()):
                 value = sum((Fraction(a) * t for a, t in zip(found.fixed[i], coordinates, strict=True)), Fraction(0))
                 for source, matrix in found.maps.items():
-                    outputs = [after[kept.stages[source].stage][c] for c in kept.stages[source].choices.tolist()]
+                    outputs = [
+                        after[restricted.stages[source].stage][c] for c in restricted.stages[source].choices.tolist()
+                    ]
                     value += sum((Fraction(a) * y for a, y in zip(matrix[i], outputs, strict=True)), Fraction(0))
                 assert abs(value - before[stage.stage][unit]) <= Fraction(found.error[i])
 
 
 @pytest.mark.parametrize("seed", range(16))
 def test_accurate_and_exact_rows_agree_at_points_of_their_region(seed: int) -> None:
-    network, box, kept = _problem(seed)
+    network, box, restricted = _problem(seed)
     scale = np.maximum(abs(box.frame.lower), abs(box.frame.upper)).max()
     chart = input_chart(box.inputs)
     if box.dim < box.inputs or scale > 1:
         pytest.skip("the chart's coordinates must be the inputs, in [-1, 1]")
-    accurate, exact = AccurateRows(kept, chart), Adjoint(network, chart)
+    accurate, exact = ExtendedRows(restricted, chart), Adjoint(network, chart)
     for point in rational_points(np.random.default_rng(seed), box, 3):
         before, _ = _values(network, point)
         pattern = _pattern(network, before)
@@ -99,7 +103,7 @@ def test_a_map_that_is_applied_at_two_places_rounds_by_what_it_is_applied_to_the
         )
         network = Network((4,), stages, AffineSum(4, ((3, Dense(weight)),)))
         box = Box(-1, 1, dim=4)
-        rows = AccurateRows(restrict(network, box.frame), box.frame.chart).break_rows(
+        rows = ExtendedRows(restrict(network, box.frame), box.frame.chart).break_rows(
             [(2, 0), (1, 1)], np.ones(12, int)
         )
         errors.append([error for _, error in rows])

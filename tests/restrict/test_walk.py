@@ -9,15 +9,16 @@ import pytest
 
 import affinelens as al
 from affinelens.domain import Domain
-from affinelens.engine import Limits, Outcome, Switching, vertex
+from affinelens.engine import vertex
 from affinelens.network import Network
-from affinelens.network.graph import GraphBuilder
-from affinelens.network.nonlinear import rectify
-from affinelens.restrict import restrict
+from affinelens.network.build.builder import GraphBuilder
+from affinelens.network.build.nonlinear import rectify
+from affinelens.restrict import SwitchingChoices, restrict
+from affinelens.walk import Limits, Outcome
 from restrict.drawn import dense_network, pooled_network, small_box
 
 
-def _regions(outcome: Outcome, switching: Switching | None) -> dict[bytes, list[tuple[int, int]]]:
+def _regions(outcome: Outcome, switching: SwitchingChoices | None) -> dict[bytes, list[tuple[int, int]]]:
     """Patterns with their facets."""
     table = outcome.table
     patterns = table.patterns if switching is None else switching.whole(table.patterns)
@@ -30,10 +31,12 @@ def _regions(outcome: Outcome, switching: Switching | None) -> dict[bytes, list[
 
 
 def _require_same(network: Network, domain: Domain) -> int:
-    kept = restrict(network, domain.frame)
+    restricted = restrict(network, domain.frame)
     whole = vertex.run(network, domain.frame, Limits(workers=1))
-    part = vertex.run(network, domain.frame, Limits(workers=2), kept=kept)
-    count = vertex.run(network, domain.frame, Limits(workers=1), kept=kept, name=vertex.COUNT_NAME, keep=False)
+    part = vertex.run(network, domain.frame, Limits(workers=2), restricted=restricted)
+    count = vertex.run(
+        network, domain.frame, Limits(workers=1), restricted=restricted, name=vertex.COUNT_NAME, keep=False
+    )
     assert part.switching is not None
     assert _regions(part, part.switching) == _regions(whole, None)
     assert len(part.table) == len(whole.table) == part.regions == count.regions

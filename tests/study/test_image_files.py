@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.study.cifar10 import find_cifar10, read_cifar10
-from affinelens.study.digits import read_digits
-from affinelens.study.idx_file import read_idx
-from affinelens.study.image_sets import find_image_sets
-from affinelens.study.images import Images, ImageSet
-from affinelens.study.mnist import find_mnist, read_mnist
-from affinelens.study.pickled_batch import read_pickled_batch
+from affinelens.study.data.cifar10 import find_cifar10, read_cifar10
+from affinelens.study.data.digits import read_digits
+from affinelens.study.data.idx_file import read_idx
+from affinelens.study.data.image_sets import find_image_sets
+from affinelens.study.data.images import Images, ImageSet
+from affinelens.study.data.mnist import find_mnist, read_mnist
+from affinelens.study.data.pickled_batch import read_pickled_batch
 from image_files import NUMPY, idx_bytes, python2_batch, random_images, write_cifar10, write_mnist
 
 

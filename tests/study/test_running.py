@@ -75,12 +75,12 @@ def test_a_stopped_study_goes_on_and_ends_the_same(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(side_by_side, "perform", perform)
     with pytest.raises(KeyboardInterrupt):
         run("width", tmp_path / "parts")
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").glob("runs/*/rows.json")}
-    assert len(kept) == 4
+    restricted = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").glob("runs/*/rows.json")}
+    assert len(restricted) == 4
     monkeypatch.setattr(side_by_side, "perform", genuine)
     run("width", tmp_path / "parts", resume=True)
     assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert {path: path.stat().st_mtime_ns for path in restricted} == restricted
     assert len(list((tmp_path / "parts" / "runs").iterdir())) == 8
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from affinelens.study.samples import random_points, two_moons
+from affinelens.study.data.samples import random_points, two_moons
 
 
 @pytest.mark.parametrize("count", [200, 7])

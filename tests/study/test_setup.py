@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import affinelens as al
-from affinelens.study.activation import ActivationSetup
+from affinelens.study.activation_study import ActivationSetup
 from affinelens.study.setup import Setup, changed
 
 

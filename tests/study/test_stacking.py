@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from affinelens.study.architectures import mlp, residual_network
-from affinelens.study.samples import two_moons
+from affinelens.study.data.samples import two_moons
 from affinelens.study.setup import Setup
 from affinelens.study.stacking import Stack
 from affinelens.study.training import train

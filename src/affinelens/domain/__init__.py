@@ -10,9 +10,9 @@ from affinelens.domain.frame import Domain, Frame
 from affinelens.domain.numbers import numbers_from_json
 from affinelens.domain.point import Point
 from affinelens.domain.polytope import Polytope
-from affinelens.domain.property import Case, Constraint, Property
 from affinelens.domain.slice import Slice
-from affinelens.domain.vnnlib import read_vnnlib
+from affinelens.domain.vnnlib.property import Case, Constraint, Property
+from affinelens.domain.vnnlib.reader import read_vnnlib
 from affinelens.errors import AffineLensError
 
 __all__ = [

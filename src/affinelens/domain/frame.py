@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.domain.inverse import ChartInverse
+from affinelens.domain.chart_inverse import ChartInverse
 from affinelens.errors import AffineLensError
 
 Floats = NDArray[np.float64]

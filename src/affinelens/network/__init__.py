@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from affinelens.errors import AffineLensError
 from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
-from affinelens.network.canonical import AffineSum, Network, Stage
-from affinelens.network.from_arrays import (
+from affinelens.network.arrays import (
     network_from_layers,
     network_from_npz,
     network_from_safetensors,
     network_from_state_dict,
 )
+from affinelens.network.canonical import AffineSum, Network, Stage
 
 __all__ = [
     "Activation",
@@ -82,11 +82,11 @@ def compile_model(
         path = Path(model)
         if _is_onnx(path):
             _require_file(path)
-            from affinelens.network.from_onnx import network_from_onnx
+            from affinelens.network.onnx.importer import network_from_onnx
 
             return network_from_onnx(path, input_shape, until=until, fixed=fixed)
     elif is_torch_module(model):
-        from affinelens.network.from_torch import network_from_module
+        from affinelens.network.torch.from_torch import network_from_module
 
         return network_from_module(model, input_shape, until=until, fixed=fixed, inputs=inputs)
     for option, value in {"until": until, "fixed": fixed, "input_shape": input_shape}.items():

@@ -5,7 +5,7 @@ from affinelens.plot.comparison import comparison
 from affinelens.plot.curves import Curve, curve_panels, curves
 from affinelens.plot.display import KINDS, display, picture
 from affinelens.plot.evolution import Snapshot, animation, evolution, surface_evolution
-from affinelens.plot.graph import graph
+from affinelens.plot.function_graph import graph
 from affinelens.plot.image_slice import image_slice
 from affinelens.plot.partition import partition
 from affinelens.plot.partition_rows import Panel, partition_rows

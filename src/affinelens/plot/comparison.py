@@ -12,12 +12,14 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
+from affinelens.measure.geometry.volumes import volumes
 from affinelens.plot.curves import scale_counts
 from affinelens.plot.palette import STAGES, colors_of
 from affinelens.plot.partition_rows import Panel, draw_panel
+from affinelens.regions import all_vertices
 
 if TYPE_CHECKING:
-    from affinelens.regions import RegionSet
+    from affinelens.regions import Regions
 
 Floats = NDArray[np.float64]
 # The width and the height of a partition with its name, and of a chart, in inches.
@@ -28,7 +30,7 @@ _LONGEST_NAME = 32
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 
-def comparison(sets: Mapping[str, RegionSet]) -> Figure:
+def comparison(sets: Mapping[str, Regions]) -> Figure:
     """Draw region sets of one domain: partitions of a plane, cells by stage, and how large regions are.
 
     Volumes are left out where they cannot be found, as in high dimensions.
@@ -36,10 +38,10 @@ def comparison(sets: Mapping[str, RegionSet]) -> Figure:
     if not sets:
         raise AffineLensError("there is nothing to compare; give at least one set of regions")
     drawable = {name: found for name, found in sets.items() if found.domain.dim == 2 and len(found)}
-    volumes = {name: found.volumes() for name, found in sets.items() if _has_volumes(found)}
+    sizes = {name: volumes(found) for name, found in sets.items() if _has_volumes(found)}
     across = min(len(drawable), _MOST_ACROSS)
     down = -(-len(drawable) // across) if drawable else 0
-    charts = 2 if volumes else 1
+    charts = 2 if sizes else 1
     heights = [_PANEL[1]] * down + [_CHART[1]]
     figure = Figure(figsize=(max(_CHART[0] * charts, _PANEL[0] * across), sum(heights)), layout="constrained")
     strips = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
@@ -47,8 +49,8 @@ def comparison(sets: Mapping[str, RegionSet]) -> Figure:
         ax = strips[place // across].add_subplot(1, across, place % across + 1)
         draw_panel(ax, Panel(found, _short(name)), color="class" if found.network.output_size else "neighbors")
     _draw_stages(strips[-1].add_subplot(1, charts, 1), sets)
-    if volumes:
-        _draw_volumes(strips[-1].add_subplot(1, charts, 2), list(sets), volumes)
+    if sizes:
+        _draw_volumes(strips[-1].add_subplot(1, charts, 2), list(sets), sizes)
     return figure
 
 
@@ -57,14 +59,14 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME // 2 - 1]}…{name[-_LONGEST_NAME // 2 :]}"
 
 
-def _has_volumes(found: RegionSet) -> bool:
+def _has_volumes(found: Regions) -> bool:
     try:
-        return bool(len(found) and len(found.corners.offsets))
+        return bool(len(found) and len(all_vertices(found).offsets))
     except AffineLensError:
         return False
 
 
-def _draw_stages(ax: Axes, sets: Mapping[str, RegionSet]) -> None:
+def _draw_stages(ax: Axes, sets: Mapping[str, Regions]) -> None:
     colors = colors_of(np.arange(len(sets)), STAGES)
     for place, (name, found) in enumerate(sets.items()):
         stages = np.arange(1, len(found.layer_counts) + 1)

@@ -7,7 +7,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
 from affinelens.errors import AffineLensError
-from affinelens.plot.graph import graph
+from affinelens.plot.function_graph import graph
 from affinelens.plot.image_slice import image_slice
 from affinelens.plot.partition import partition
 from affinelens.plot.search_stages import search_stages
@@ -16,7 +16,7 @@ from affinelens.plot.statistics import layer_bars, volume_histogram
 from affinelens.plot.surface import surface
 
 if TYPE_CHECKING:
-    from affinelens.regions import RegionSet
+    from affinelens.regions import Regions
 
 _BY_DIMENSION: dict[int, Any] = {1: graph, 2: partition, 3: solid}
 _BY_NAME: dict[str, Any] = {
@@ -29,17 +29,17 @@ _BY_NAME: dict[str, Any] = {
 KINDS = ("regions", *_BY_NAME)
 
 
-def display(regions: RegionSet, ax: Any = None, **options: Any) -> Any:
+def display(regions: Regions, ax: Any = None, **options: Any) -> Any:
     """Draw a set: the function's graph on a line, the partition of a plane, or the one of a space."""
     return _chosen(regions, "regions", options)(regions, ax, **options)
 
 
-def picture(regions: RegionSet, kind: str = "regions", **options: Any) -> Any:
+def picture(regions: Regions, kind: str = "regions", **options: Any) -> Any:
     """Draw one of the pictures by name, on a figure of its own."""
     return _chosen(regions, kind, options)(regions, **options)
 
 
-def _chosen(regions: RegionSet, kind: str, options: dict[str, Any]) -> Any:
+def _chosen(regions: Regions, kind: str, options: dict[str, Any]) -> Any:
     """What draws such a picture, after making sure that it takes the options."""
     dim = regions.domain.dim
     if kind not in KINDS:

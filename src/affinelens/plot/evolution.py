@@ -19,7 +19,7 @@ from affinelens.plot.partition import partition
 from affinelens.plot.surface import surface
 
 if TYPE_CHECKING:
-    from affinelens.regions import RegionSet
+    from affinelens.regions import Regions
 
 _FRAME_INCHES, _FRAME_DPI = 4.0, 120
 _FRAMES_A_SECOND = 10
@@ -33,7 +33,7 @@ class Snapshot(Protocol):
     def label(self) -> Any: ...
 
     @property
-    def regions(self) -> RegionSet: ...
+    def regions(self) -> Regions: ...
 
 
 def evolution(snapshots: Sequence[Snapshot], *, columns: int = 6, **options: Any) -> Figure:

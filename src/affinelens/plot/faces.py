@@ -8,18 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.plot.polygons import Polygons, around, around_order
+from affinelens.regions import all_vertices
 
 if TYPE_CHECKING:
-    from affinelens.regions import RegionSet
+    from affinelens.regions import Regions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-def region_faces(regions: RegionSet) -> Polygons:
+def region_faces(regions: Regions) -> Polygons:
     """Every facet of every region of a three-dimensional domain, as the region's own polygon."""
-    vertices = regions.corners
+    vertices = all_vertices(regions)
     owner = np.repeat(np.arange(len(regions)), np.diff(vertices.offsets))
     words = vertices.tight.shape[1]
     bits = np.unpackbits(vertices.tight.astype("<u8").view(np.uint8), axis=1, bitorder="little")
@@ -42,7 +43,7 @@ def region_faces(regions: RegionSet) -> Polygons:
     return Polygons.whole(corners, offsets, owner[kept[offsets[:-1]]])
 
 
-def border_faces(regions: RegionSet, faces: Polygons) -> Bools:
+def border_faces(regions: Regions, faces: Polygons) -> Bools:
     """Which faces lie on the border of the domain: of a region with a facet there, the face that is nearest to it."""
     found = np.zeros(len(faces), dtype=bool)
     rows = regions.domain.frame.rows.to_floats()

@@ -11,11 +11,12 @@ from matplotlib.colors import LogNorm, Normalize, to_rgba
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
-from affinelens.plot.columns import CLASS, NEIGHBORS, PLAIN, column
+from affinelens.measure.summary.quantities import quantity
+from affinelens.plot.coloring import CLASS, NEIGHBORS, PLAIN, column
 from affinelens.plot.palette import CLASSES, FILLS, NUMBERS, PAPER, colors_of, neighbor_colors
 
 if TYPE_CHECKING:
-    from affinelens.regions import RegionSet
+    from affinelens.regions import Regions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -29,7 +30,7 @@ _CLASS_STRENGTH = 0.55
 class Fills:
     """Colours of regions, by what ``color`` asks for."""
 
-    def __init__(self, regions: RegionSet, color: str | ArrayLike) -> None:
+    def __init__(self, regions: Regions, color: str | ArrayLike) -> None:
         self._classes: Indices | None = None
         self._scale: ScalarMappable | None = None
         self._name = ""
@@ -38,7 +39,7 @@ class Fills:
         elif isinstance(color, str) and color == NEIGHBORS:
             self._paint = colors_of(neighbor_colors(regions), FILLS)
         elif isinstance(color, str) and color == CLASS:
-            self._classes = regions.column("class")
+            self._classes = quantity(regions, "class")
             self._paint = class_fills(self._classes)
         else:
             values = column(regions, color)

@@ -16,7 +16,7 @@ from affinelens.plot.palette import INK
 from affinelens.plot.partition import partition
 
 if TYPE_CHECKING:
-    from affinelens.regions import RegionSet
+    from affinelens.regions import Regions
 
 Floats = NDArray[np.float64]
 # The three images' slice coordinates, and where they are shown: left, bottom, width, height as shares of the picture.
@@ -26,7 +26,7 @@ _MARKS = ("o", "s", "^")
 
 
 def image_slice(
-    regions: RegionSet, ax: Axes | None = None, *, shape: Sequence[int] | None = None, **options: Any
+    regions: Regions, ax: Axes | None = None, *, shape: Sequence[int] | None = None, **options: Any
 ) -> Axes:
     """Draw the partition of a plane through three images, with the images beside it.
 

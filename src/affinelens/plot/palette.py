@@ -9,8 +9,10 @@ import numpy as np
 from matplotlib.colors import to_rgba_array
 from numpy.typing import NDArray
 
+from affinelens.regions import neighbor_values
+
 if TYPE_CHECKING:
-    from affinelens.regions import RegionSet
+    from affinelens.regions import Regions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -34,10 +36,10 @@ def colors_of(indices: Indices, colors: Sequence[str]) -> Floats:
     return result
 
 
-def neighbor_colors(regions: RegionSet) -> Indices:
+def neighbor_colors(regions: Regions) -> Indices:
     """A colour number a region, different from that of every neighbour."""
     owner = np.repeat(np.arange(len(regions)), np.diff(regions.facet_offsets))
-    return distinct_colors(owner, regions.neighbor_values, len(regions))
+    return distinct_colors(owner, neighbor_values(regions), len(regions))
 
 
 def distinct_colors(one: Indices, other: Indices, count: int) -> Indices:

@@ -11,24 +11,24 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
-from affinelens.engine import Status
 from affinelens.errors import AffineLensError
+from affinelens.measure.decision.decision_boundary import decision_boundary
+from affinelens.measure.geometry.shared_sides import shared_sides
 from affinelens.plot.canvas import frame_axes, new_axes, require_flat
-from affinelens.plot.columns import CLASS, NEIGHBORS
+from affinelens.plot.coloring import CLASS, NEIGHBORS
 from affinelens.plot.fills import Fills, class_fills, explain, explain_classes
-from affinelens.plot.hyperplanes import inner_sides
 from affinelens.plot.palette import CLASSES, INK, STAGES, colors_of
 from affinelens.plot.polygons import Polygons, class_polygons, clipped_to_rectangle, region_polygons
 
 if TYPE_CHECKING:
-    from affinelens.regions import RegionSet
+    from affinelens.regions import Regions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
 def partition(
-    regions: RegionSet,
+    regions: Regions,
     ax: Axes | None = None,
     *,
     color: str | ArrayLike = NEIGHBORS,
@@ -72,7 +72,7 @@ def partition(
     lower, upper = _window(regions, window)
     by_class = isinstance(color, str) and color == CLASS
     if by_class:
-        cells = regions.decision_boundary().cells
+        cells = decision_boundary(regions).cells
         pieces = class_polygons(cells)
         shown = pieces if window is None else clipped_to_rectangle(pieces, lower, upper)
         _draw_classes(ax, shown, cells.classes[shown.origin], outlined=not hyperplanes, legend=legend)
@@ -86,14 +86,14 @@ def partition(
     if hyperplanes:
         _draw_hyperplanes(ax, regions, legend=legend)
     if boundary or (by_class and boundary is None):
-        draw_boundary(ax, regions.decision_boundary().local_segments)
+        draw_boundary(ax, decision_boundary(regions).local_segments)
     if points is not None:
         draw_points(ax, plane_points(regions, points), labels)
     frame_axes(ax, lower, upper, axis_names(regions))
     return ax
 
 
-def require_dimension(regions: RegionSet, dim: int) -> None:
+def require_dimension(regions: Regions, dim: int) -> None:
     """Pictures are for one dimension each, and of something."""
     if regions.domain.dim != dim:
         raise AffineLensError(
@@ -104,7 +104,7 @@ def require_dimension(regions: RegionSet, dim: int) -> None:
         raise AffineLensError("there is no region to draw; enumerate with a larger limit")
 
 
-def axis_names(regions: RegionSet) -> list[str]:
+def axis_names(regions: Regions) -> list[str]:
     """Coordinates are inputs or, where some are fixed or on a slice, the domain's own."""
     letter = "x" if regions.domain.frame.is_plain else "t"
     return [f"{letter}{i}" for i in range(regions.domain.dim)]
@@ -131,7 +131,7 @@ def draw_points(ax: Axes, points: Floats, labels: ArrayLike | None) -> None:
     ax.scatter(points[:, 0], points[:, 1], s=12, c=fill, edgecolors="white", linewidths=0.5, zorder=5)
 
 
-def plane_points(regions: RegionSet, points: ArrayLike) -> Floats:
+def plane_points(regions: Regions, points: ArrayLike) -> Floats:
     """Points in the domain's own coordinates; they may be given so, or as inputs."""
     given = np.asarray(points, dtype=np.float64)
     domain = regions.domain
@@ -148,12 +148,9 @@ def line_width(count: int) -> float:
     return float(np.clip(12 / np.sqrt(max(count, 1)), 0.05, 0.7))
 
 
-def _window(regions: RegionSet, window: Sequence[float] | None) -> tuple[Floats, Floats]:
+def _window(regions: Regions, window: Sequence[float] | None) -> tuple[Floats, Floats]:
     if window is None:
-        if regions.status is not Status.COMPLETE:
-            return regions.domain.frame.lower, regions.domain.frame.upper
-        corners = regions.corners.points
-        return corners.min(axis=0), corners.max(axis=0)
+        return regions.domain.frame.lower, regions.domain.frame.upper
     numbers = np.asarray(window, dtype=np.float64)
     if numbers.shape != (4,) or not np.isfinite(numbers).all() or numbers[0] >= numbers[1] or numbers[2] >= numbers[3]:
         raise AffineLensError(
@@ -177,12 +174,12 @@ def _draw_classes(ax: Axes, polygons: Polygons, of_piece: Indices, *, outlined: 
         explain_classes(ax, np.unique(of_piece))
 
 
-def _draw_hyperplanes(ax: Axes, regions: RegionSet, *, legend: bool) -> None:
-    sides = inner_sides(regions)
-    colors = colors_of(sides.stage, STAGES)
+def _draw_hyperplanes(ax: Axes, regions: Regions, *, legend: bool) -> None:
+    sides = shared_sides(regions)
+    colors = colors_of(sides.stages, STAGES)
     width = 1.4 * line_width(len(regions))
     ax.add_collection(LineCollection(list(sides.ends), colors=colors, linewidths=width, capstyle="round", zorder=2))
-    stages = np.unique(sides.stage)
+    stages = np.unique(sides.stages)
     if legend:
         named = colors_of(stages, STAGES)
         explain(

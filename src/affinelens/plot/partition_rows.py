@@ -13,7 +13,7 @@ from affinelens.errors import AffineLensError
 from affinelens.plot.partition import partition
 
 if TYPE_CHECKING:
-    from affinelens.regions import RegionSet
+    from affinelens.regions import Regions
 
 # The width and the height of a panel with what is written beneath it, in inches.
 _PANEL = (2.2, 2.55)
@@ -26,7 +26,7 @@ _BELOW_TEXT = 2
 class Panel:
     """A partition, and a line to write under its number of regions."""
 
-    regions: RegionSet
+    regions: Regions
     caption: str = ""
 
 

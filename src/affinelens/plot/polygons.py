@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.regions import all_vertices
+
 if TYPE_CHECKING:
-    from affinelens.measure.class_cells import ClassCells
-    from affinelens.regions import RegionSet
+    from affinelens.measure.decision.class_cells import ClassCells
+    from affinelens.regions import Regions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -128,10 +130,10 @@ class Polygons:
         return np.stack([start, end], axis=1), self.side[polygon, place], polygon
 
 
-def region_polygons(regions: RegionSet) -> Polygons:
+def region_polygons(regions: Regions) -> Polygons:
     """The regions of a two-dimensional domain, in its own coordinates."""
-    vertices = regions.corners
-    return Polygons.whole(around(vertices.points, vertices.offsets), vertices.offsets, np.arange(len(regions)))
+    found = all_vertices(regions)
+    return Polygons.whole(around(found.points, found.offsets), found.offsets, np.arange(len(regions)))
 
 
 def class_polygons(cells: ClassCells) -> Polygons:

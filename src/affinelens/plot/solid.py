@@ -18,7 +18,7 @@ from affinelens.plot.partition import axis_names, line_width, require_dimension
 from affinelens.plot.polygons import Polygons
 
 if TYPE_CHECKING:
-    from affinelens.regions import RegionSet
+    from affinelens.regions import Regions
 
 Floats = NDArray[np.float64]
 # Proportions are true where no side is longer than this many times another.
@@ -32,7 +32,7 @@ _CUT_SIDES = (1.0, -1.0, 1.0)
 
 
 def solid(
-    regions: RegionSet,
+    regions: Regions,
     ax: Any = None,
     *,
     color: str | ArrayLike = "neighbors",
@@ -59,7 +59,7 @@ def solid(
     ax = new_axes(solid=True) if ax is None else require_solid(ax)
     fills = Fills(regions, color)
     faces = region_faces(regions)
-    lower, upper = regions.corners.points.min(axis=0), regions.corners.points.max(axis=0)
+    lower, upper = regions.domain.frame.lower, regions.domain.frame.upper
     if explode < 0 or not np.isfinite(explode):
         raise AffineLensError(f"explode must be 0 or more, but is {explode}")
     if explode > 0:
@@ -94,7 +94,7 @@ def _corner(cut: bool | Sequence[float], lower: Floats, upper: Floats) -> Floats
     return corner
 
 
-def _outside(regions: RegionSet, faces: Polygons, corner: Floats | None) -> Polygons:
+def _outside(regions: Regions, faces: Polygons, corner: Floats | None) -> Polygons:
     """What is seen from outside: faces on the domain's border and, inside the corner that is cut away, its walls."""
     border = faces[border_faces(regions, faces)]
     if corner is None:

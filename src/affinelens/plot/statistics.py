@@ -9,16 +9,17 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from affinelens.errors import AffineLensError
+from affinelens.measure.geometry.volumes import volumes
 from affinelens.plot.canvas import new_axes, require_flat
 from affinelens.plot.palette import FILLS, INK, STAGES, colors_of
 
 if TYPE_CHECKING:
-    from affinelens.regions import RegionSet
+    from affinelens.regions import Regions
 
 
-def volume_histogram(regions: RegionSet, ax: Axes | None = None, *, bins: int = 40) -> Axes:
+def volume_histogram(regions: Regions, ax: Axes | None = None, *, bins: int = 40) -> Axes:
     """Draw how many regions have which volume, on a logarithmic scale."""
-    sizes = regions.volumes()
+    sizes = volumes(regions)
     shown = sizes[sizes > 0]
     if not len(shown):
         raise AffineLensError("there is no region with a volume to draw")
@@ -36,7 +37,7 @@ def volume_histogram(regions: RegionSet, ax: Axes | None = None, *, bins: int = 
     return ax
 
 
-def layer_bars(regions: RegionSet, ax: Axes | None = None) -> Axes:
+def layer_bars(regions: Regions, ax: Axes | None = None) -> Axes:
     """Draw how many cells the first l stages make, for each l."""
     counts = regions.layer_counts
     ax = new_axes((max(3.0, 1.5 + 0.7 * len(counts)), 3.2)) if ax is None else require_flat(ax)

@@ -9,7 +9,8 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.errors import AffineLensError
-from affinelens.measure.affine_maps import AffineMaps, affine_maps
+from affinelens.measure.decision.decision_boundary import decision_boundary
+from affinelens.measure.maps.affine_maps import AffineMaps, affine_maps
 from affinelens.plot.canvas import arrange_space, new_axes, require_solid
 from affinelens.plot.faces import normals
 from affinelens.plot.fills import Fills, class_fills, explain_classes
@@ -18,8 +19,8 @@ from affinelens.plot.partition import axis_names, line_width, require_dimension
 from affinelens.plot.polygons import Polygons, class_polygons, region_polygons
 
 if TYPE_CHECKING:
-    from affinelens.measure.decision_boundary import DecisionBoundary
-    from affinelens.regions import RegionSet
+    from affinelens.measure.decision.decision_boundary import DecisionBoundary
+    from affinelens.regions import Regions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -31,7 +32,7 @@ _LIGHT = np.array([0.3, -0.4, 0.87])
 
 
 def surface(
-    regions: RegionSet,
+    regions: Regions,
     ax: Any = None,
     *,
     output: int | None = None,
@@ -60,8 +61,8 @@ def surface(
     return ax
 
 
-def _draw_by_class(ax: Any, regions: RegionSet) -> Indices:
-    maps, boundary = affine_maps(regions), regions.decision_boundary()
+def _draw_by_class(ax: Any, regions: Regions) -> Indices:
+    maps, boundary = affine_maps(regions), decision_boundary(regions)
     classes, pieces = boundary.cells.classes, class_polygons(boundary.cells)
     outputs = maps.constants.shape[1]
     winner = classes if outputs > 1 else np.zeros_like(classes)
@@ -86,7 +87,7 @@ def _draw_boundary(ax: Any, maps: AffineMaps, boundary: DecisionBoundary) -> Non
     ax.add_collection3d(Line3DCollection(ends, colors=INK, linewidths=2.0, capstyle="round", zorder=2))
 
 
-def _draw_output(ax: Any, regions: RegionSet, output: int, color: str | ArrayLike, *, legend: bool) -> None:
+def _draw_output(ax: Any, regions: Regions, output: int, color: str | ArrayLike, *, legend: bool) -> None:
     maps = affine_maps(regions)
     count = maps.constants.shape[1]
     if not 0 <= output < count:

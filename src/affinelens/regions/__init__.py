@@ -1,7 +1,25 @@
-"""Regions as columns, single regions, and the directory that a run is saved in."""
+"""Regions as columns, single regions, what lies beyond their facets, and the directory that a run is saved in."""
 
+from affinelens.regions.functions import exact_functions, exact_halfspaces, restricted_functions
+from affinelens.regions.geometry import all_vertices, facets_with_vertices
+from affinelens.regions.keeping import kept
+from affinelens.regions.locate import located, located_coordinates
+from affinelens.regions.neighbors import neighbor_values
+from affinelens.regions.pattern_index import pattern_index
 from affinelens.regions.region import Region
-from affinelens.regions.region_set import RegionSet
-from affinelens.regions.run_directory import load
+from affinelens.regions.regions import Regions
 
-__all__ = ["Region", "RegionSet", "load"]
+__all__ = [
+    "Region",
+    "Regions",
+    "all_vertices",
+    "exact_functions",
+    "exact_halfspaces",
+    "facets_with_vertices",
+    "kept",
+    "located",
+    "located_coordinates",
+    "neighbor_values",
+    "pattern_index",
+    "restricted_functions",
+]

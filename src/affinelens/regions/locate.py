@@ -18,11 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from affinelens.errors import AffineLensError
 from affinelens.network import Activation, MaxGroups
-from affinelens.restrict import SwitchingPart
-from affinelens.restrict.bounds import OPEN, Signs, may_win
+from affinelens.regions.functions import restricted_functions
+from affinelens.regions.pattern_index import pattern_index
+from affinelens.restrict import RestrictedFunctions
+from affinelens.restrict.break_signs import OPEN, Signs, may_win
 
 if TYPE_CHECKING:
-    from affinelens.regions.region_set import RegionSet
+    from affinelens.regions.regions import Regions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -31,7 +33,7 @@ Pattern = NDArray[np.unsignedinteger[Any]]
 _NUMBERS_AT_ONCE = 1 << 22
 
 
-def located(regions: RegionSet, x: ArrayLike) -> Any:
+def located(regions: Regions, x: ArrayLike) -> Any:
     """The regions that contain points, as :meth:`RegionSet.locate` has it."""
     points, domain = np.asarray(x, dtype=np.float64), regions.domain
     size, dim = regions.network.input_size, domain.dim
@@ -48,20 +50,21 @@ def located(regions: RegionSet, x: ArrayLike) -> Any:
     raise AffineLensError(f"locate takes points of {size} numbers{own}, but got an array of shape {points.shape}")
 
 
-def located_coordinates(regions: RegionSet, coordinates: Floats, inside: NDArray[np.bool_]) -> Indices:
+def located_coordinates(regions: Regions, coordinates: Floats, inside: NDArray[np.bool_] | None = None) -> Indices:
     """The regions that contain points given in the domain's own coordinates, or -1 where they are not inside."""
+    inside = np.ones(len(coordinates), dtype=bool) if inside is None else inside
     result = np.full(len(coordinates), -1, dtype=np.int64)
     if not len(regions) or not inside.any():
         return result
     interior = regions[0].local.exact_point
-    patterns = patterns_at(regions.switching_part, coordinates[inside], interior)
-    result[inside] = regions.places(patterns[:, regions.switching])
+    patterns = patterns_at(restricted_functions(regions), coordinates[inside], interior)
+    result[inside] = pattern_index(regions).places(patterns[:, regions.switching])
     return result
 
 
-def patterns_at(part: SwitchingPart, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
+def patterns_at(part: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
     """Patterns of points in the domain, one row a point."""
-    widest = max(coordinates.shape[1], *(len(stage.breaks) for stage in part.kept.stages), 1)
+    widest = max(coordinates.shape[1], *(len(stage.breaks) for stage in part.restricted.stages), 1)
     at_once = max(1, _NUMBERS_AT_ONCE // widest)
     return np.concatenate([
         _patterns_at(part, coordinates[start : start + at_once], interior)
@@ -69,11 +72,11 @@ def patterns_at(part: SwitchingPart, coordinates: Floats, interior: Sequence[Fra
     ])  # fmt: skip
 
 
-def _patterns_at(part: SwitchingPart, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
-    kept, count = part.kept, len(coordinates)
+def _patterns_at(part: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
+    restricted, count = part.restricted, len(coordinates)
     passage = part.values(coordinates)
-    patterns = np.tile(kept.pattern, (count, 1))
-    for index, stage in enumerate(kept.stages):
+    patterns = np.tile(restricted.pattern, (count, 1))
+    for index, stage in enumerate(restricted.stages):
         rows, vanish = passage.breaks()
         known = np.abs(rows.rows) > rows.error
         signs = np.where(vanish, 0, np.where(known, np.sign(rows.rows), OPEN)).astype(np.int8)
@@ -83,7 +86,7 @@ def _patterns_at(part: SwitchingPart, coordinates: Floats, interior: Sequence[Fr
             for b in _to_decide(stage.activation, here).tolist():
                 here[b] = _sign_near(part.exact.row(index, b, patterns[j]), coordinates[j], interior)
             chosen[:, j] = stage.activation.pattern_from_signs(here)
-        numbers = kept.network.choice_offsets[stage.stage] + stage.choices
+        numbers = restricted.network.choice_offsets[stage.stage] + stage.choices
         patterns[:, numbers] = np.take_along_axis(stage.pieces, chosen, axis=1).T
         passage.choose(chosen)
     return patterns

@@ -4,64 +4,71 @@ The functions of all units are continuous, so across a facet only those units ch
 facet. Usually that is the one the facet is named after, and the neighbour is looked up under the pattern with that one
 choice changed. In an incomplete set it may be missing. But where several hyperplanes coincide, or a unit is zero on all
 of one side, no region has that pattern: unless :mod:`affinelens.regions.single_changes` proves that this is not so, the
-pattern beyond is found by :mod:`affinelens.regions.beyond`.
+pattern beyond is found by :mod:`affinelens.regions.beyond_facet`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.domain import Frame
-from affinelens.engine import Columns, Facets, Switching
 from affinelens.network import MaxGroups, Network
-from affinelens.regions.beyond import Beyond
-from affinelens.regions.pattern_table import PatternTable
+from affinelens.regions.beyond_facet import PatternsBeyond
+from affinelens.regions.functions import restricted_functions
+from affinelens.regions.keeping import kept
+from affinelens.regions.pattern_index import pattern_index
 from affinelens.regions.single_changes import SingleChanges
-from affinelens.restrict import SwitchingPart
+from affinelens.walk import Facets
+
+if TYPE_CHECKING:
+    from affinelens.regions.regions import Regions
 
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 Patterns = NDArray[np.unsignedinteger[Any]]
 
 
-class Neighbors:
-    """The regions of a set, to be looked up by what lies beyond their facets."""
+@kept
+def neighbors(regions: Regions) -> Neighbors:
+    """What lies beyond the facets of a set's regions."""
+    return Neighbors(regions, regions.facets)
 
-    def __init__(
-        self,
-        network: Network,
-        frame: Frame,
-        columns: Columns,
-        facets: Facets,
-        switching: Switching | None,
-        table: PatternTable,
-        part: Callable[[], SwitchingPart],
-    ) -> None:
-        """The part of the network that can switch is only made if it is needed."""
-        self._network = network
-        self._domain_rows = frame.rows.shape[0]
-        self._patterns = columns.patterns
+
+@kept
+def neighbor_values(regions: Regions) -> Indices:
+    """The region beyond each facet, in the order of ``facet_values``, or -1."""
+    return neighbors(regions).beyond(np.arange(len(regions.facet_values)))
+
+
+class Neighbors:
+    """The regions of a set, to be looked up by what lies beyond their facets, given as some walk found these."""
+
+    def __init__(self, regions: Regions, facets: Facets) -> None:
+        self._regions = regions
+        self._network = regions.network
+        self._hyperplanes = regions.hyperplanes
+        self._patterns = regions.switching_patterns
         self._facets = facets
-        self._switching = switching
-        self._choices = np.arange(columns.patterns.shape[1]) if switching is None else switching.choices
-        self._frame = frame
-        self._part = part
-        self._beyond = cache(lambda: Beyond(part(), frame))
-        self._table = table
+        self._switching = regions.outcome.switching
+        self._choices = regions.switching
+        self._index = pattern_index(regions)
+
+    @cached_property
+    def _beyond(self) -> PatternsBeyond:
+        return PatternsBeyond(restricted_functions(self._regions), self._regions.domain.frame)
 
     def beyond(self, facets: Indices) -> Indices:
         """For each facet, by its place among all, the index of the region beyond it, or -1."""
         result = np.full(len(facets), -1, dtype=np.int64)
-        inner = np.flatnonzero(self._facets.numbers[facets] >= self._domain_rows)
-        numbers, signs = self._facets.numbers[facets[inner]] - self._domain_rows, self._facets.signs[facets[inner]]
+        inner = np.flatnonzero(~self._hyperplanes.of_domain(self._facets.numbers[facets]))
+        numbers = self._hyperplanes.breaks(self._facets.numbers[facets[inner]])
+        signs = self._facets.signs[facets[inner]]
         regions = np.searchsorted(self._facets.offsets, facets[inner], side="right") - 1
         column, piece = _change_across(self._network, self._patterns, self._choices, regions, numbers, signs)
-        result[inner] = self._table.with_one_changed(regions, column, piece)
+        result[inner] = self._index.with_one_changed(regions, column, piece)
         missing = np.flatnonzero(result[inner] < 0)
         missing = missing[~self._change_alone(regions[missing], column[missing], piece[missing], numbers[missing])]
         of_region: dict[int, list[int]] = {}
@@ -87,15 +94,22 @@ class Neighbors:
             before = self._patterns[regions[exist]]
             beyond = before.copy()
             beyond[np.arange(len(exist)), columns[exist]] = pieces[exist]
-            changes = SingleChanges(self._part(), self._frame, self._switching, before, beyond, numbers[exist])
+            changes = SingleChanges(
+                restricted_functions(self._regions),
+                self._regions.domain.frame,
+                self._switching,
+                before,
+                beyond,
+                numbers[exist],
+            )
             proved[exist] = changes.proved()
         return proved
 
     def _looked_up_exactly(self, region: int, number: int, sign: int) -> int:
         own = self._patterns[region]
         whole = own if self._switching is None else self._switching.whole(own)
-        beyond = self._beyond().pattern(whole, number, sign)[self._choices]
-        return int(self._table.places(beyond[None])[0])
+        beyond = self._beyond.pattern(whole, number, sign)[self._choices]
+        return int(self._index.places(beyond[None])[0])
 
 
 def _change_across(

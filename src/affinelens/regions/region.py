@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from affinelens.convex.volume import cell_volumes
 from affinelens.domain import Slice
 from affinelens.network.canonical import input_chart
 from affinelens.network.enclosure import Enclosure
-from affinelens.regions.local import LocalRegion
+from affinelens.regions.exact_volume import exact_volume
+from affinelens.regions.functions import exact_functions
+from affinelens.regions.geometry import one_regions_vertices
+from affinelens.regions.local_view import LocalRegion
+from affinelens.regions.locate import located
+from affinelens.regions.neighbors import neighbors
 
 if TYPE_CHECKING:
-    from affinelens.regions.region_set import RegionSet
+    from affinelens.regions.regions import Regions
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +31,7 @@ class Region:
     Points, vertices, halfspaces and the affine map are in input coordinates; :attr:`local` has them in the domain's.
     """
 
-    def __init__(self, regions: RegionSet, index: int) -> None:
+    def __init__(self, regions: Regions, index: int) -> None:
         self._regions = regions
         self.index = index
 
@@ -43,7 +49,12 @@ class Region:
     @property
     def exact_point(self) -> list[Fraction]:
         """An interior point in rationals; for a region too thin to hold a float64 point, the only one there is."""
-        return self._regions.exact_point(self.index)
+        chart = self._regions.domain.frame.chart
+        homogeneous = [*self.local.exact_point, Fraction(1)]
+        return [
+            sum((chart.entry(i, k) * homogeneous[k] for k in range(chart.shape[1])), Fraction(0))
+            for i in range(chart.shape[0])
+        ]
 
     @property
     def pattern(self) -> NDArray[np.unsignedinteger[Any]]:
@@ -59,11 +70,19 @@ class Region:
     @property
     def facets(self) -> list[str]:
         """What each facet is: a constraint of the domain or a unit's hyperplane."""
-        return [self._regions.describe_hyperplane(int(number)) for number in self._facet_numbers]
+        return [self._regions.describe_hyperplane(int(number)) for number in self.facet_numbers]
 
     @property
-    def _facet_numbers(self) -> NDArray[np.int64]:
-        return self._regions.facet_numbers(self.index)
+    def facet_numbers(self) -> NDArray[np.int64]:
+        """The number of each facet's hyperplane, as :meth:`RegionSet.describe_hyperplane` takes it."""
+        facets = self._regions.facets
+        return facets.numbers[facets.offsets[self.index] : facets.offsets[self.index + 1]]
+
+    @property
+    def facet_signs(self) -> NDArray[np.int8]:
+        """On which side of each facet's hyperplane the region lies: 1 or -1."""
+        facets = self._regions.facets
+        return facets.signs[facets.offsets[self.index] : facets.offsets[self.index + 1]]
 
     @property
     def halfspaces(self) -> tuple[Floats, Floats]:
@@ -75,23 +94,14 @@ class Region:
         regions = self._regions
         if isinstance(regions.domain, Slice):
             return regions.domain.pulled_back(*self.local.halfspaces)
-        numbers = self._facet_numbers
-        domain_count = regions.domain.frame.rows.shape[0]
+        numbers, frame = self.facet_numbers, regions.domain.frame
         inputs = regions.network.input_size
         chart = Enclosure.affine(input_chart(inputs), np.ones(inputs + 1))
-        forms = regions.network.forms(chart, self.pattern)
         rows = np.empty((len(numbers), inputs + 1))
-        for i, (number, sign) in enumerate(
-            zip(numbers.tolist(), regions.facet_signs(self.index).tolist(), strict=True)
-        ):
-            if number < domain_count:
-                weight, offset = regions.domain.halfspace(regions.domain.frame.constraints[number])
-                rows[i] = np.append(weight, offset)
-            else:
-                stage, inner = regions.network.locate_break(number - domain_count)
-                breaks = regions.network.stages[stage].activation.breaks[np.array([inner])]
-                row = forms[stage].differences(breaks.plus, breaks.minus, breaks.threshold).rows[0]
-                rows[i] = sign * row
+        for i in np.flatnonzero(regions.hyperplanes.of_domain(numbers)).tolist():
+            weight, offset = regions.domain.halfspace(frame.constraints[int(numbers[i])])
+            rows[i] = np.append(weight, offset)
+        regions.hyperplanes.fill_breaks(rows, numbers, self.facet_signs, regions.network.forms(chart, self.pattern))
         return rows[:, :-1], rows[:, -1]
 
     @property
@@ -102,30 +112,30 @@ class Region:
     @property
     def neighbors(self) -> list[int | None]:
         """For each of :attr:`facets` the index of the region beyond it, or None on the domain's border."""
-        beyond = self._regions.neighbors(self.index).tolist()
+        offsets = self._regions.facet_offsets
+        beyond = neighbors(self._regions).beyond(np.arange(offsets[self.index], offsets[self.index + 1])).tolist()
         return [index if index >= 0 else None for index in beyond]
 
     @property
     def affine(self) -> tuple[Floats, Floats]:
         """``J, c`` with network output ``J x + c`` all over the region, correctly rounded from exact arithmetic."""
-        jacobian, constant = self._regions.adjoint.jacobian(self.pattern)
+        jacobian, constant = exact_functions(self._regions).jacobian(self.pattern)
         return jacobian.to_floats(), constant.to_floats()[:, 0]
 
     @property
     def volume(self) -> float:
         """The region's volume in the domain's own coordinates."""
-        return float(self._regions.column("volume")[self.index])
+        own = one_regions_vertices(self._regions, self.index)
+        return float(cell_volumes(own.points, own.offsets[1:], own.tight, self._regions.domain.dim)[0])
 
     @property
     def exact_volume(self) -> Fraction:
         """Length or area in rationals, on a domain of one or two dimensions."""
-        from affinelens.measure.volumes import exact_volume
-
         return exact_volume(self._regions, self.index)
 
     def __contains__(self, x: ArrayLike) -> bool:
         """Whether :meth:`RegionSet.locate` places x here (of the regions that share a border point it names one)."""
-        return bool(self._regions.locate(x) == self.index)
+        return bool(located(self._regions, x) == self.index)
 
     def __repr__(self) -> str:
         own = self._regions.domain.has_own_coordinates
@@ -133,5 +143,5 @@ class Region:
         shown = ", ".join(f"{v:.6g}" for v in point[:4])
         more = ", ..." if len(point) > 4 else ""
         facets = self._regions.outcome.table.facets
-        known = "" if facets is None else f", {len(self._facet_numbers)} facets"
+        known = "" if facets is None else f", {len(self.facet_numbers)} facets"
         return f"Region({self.index}, {'t' if own else 'point'}=({shown}{more}){known})"

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
 from affinelens.domain import Frame
-from affinelens.engine import Switching
 from affinelens.network import MaxGroups
-from affinelens.regions.composition import Composition, StageFunctions
-from affinelens.regions.stated_pieces import StatedPieces
-from affinelens.restrict import KeptStage, SwitchingPart, ZeroFunctions
+from affinelens.regions.region_functions import RegionFunctions, StageFunctions
+from affinelens.regions.region_pieces import RegionPieces
+from affinelens.restrict import RestrictedFunctions, RestrictedStage, SwitchingChoices, ZeroFunctions
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -36,9 +35,9 @@ class SingleChanges:
 
     def __init__(
         self,
-        part: SwitchingPart,
+        part: RestrictedFunctions,
         frame: Frame,
-        switching: Switching | None,
+        switching: SwitchingChoices | None,
         before: Patterns,
         beyond: Patterns,
         numbers: Indices,
@@ -46,9 +45,9 @@ class SingleChanges:
         self._part = part
         self._middle = frame.lower + (frame.upper - frame.lower) / 2
         self._radius = np.minimum(frame.upper - self._middle, self._middle - frame.lower)
-        self._composition = Composition(part, beyond, switching)
-        self._before = StatedPieces(part.kept, before, switching)
-        self._beyond = StatedPieces(part.kept, beyond, switching)
+        self._composition = RegionFunctions(part, beyond, switching)
+        self._before = RegionPieces(part.restricted, before, switching)
+        self._beyond = RegionPieces(part.restricted, beyond, switching)
         self._numbers = numbers
 
     def proved(self) -> Bools:
@@ -57,13 +56,13 @@ class SingleChanges:
         return np.concatenate([np.zeros(0, dtype=bool), *found])
 
     def _proved(self, facets: Indices) -> Bools:
-        kept = self._part.kept
-        pairs = [_pairs(stage, self._before.of(i, facets)) for i, stage in enumerate(kept.stages)]
+        restricted = self._part.restricted
+        pairs = [_pairs(stage, self._before.of(i, facets)) for i, stage in enumerate(restricted.stages)]
         composed = zip(pairs, self._composition.functions(facets), self._composition.errors, strict=False)
         functions = [self._spread(*stage) for stage in composed]
-        own = [pair.are(*self._own(stage, facets)) for pair, stage in zip(pairs, kept.stages, strict=True)]
+        own = [pair.are(*self._own(stage, facets)) for pair, stage in zip(pairs, restricted.stages, strict=True)]
         facet, is_one = _Spread.at(functions, own)
-        before, beyond = (ZeroFunctions(kept, self._part.rows, columns=True) for _ in range(2))
+        before, beyond = (ZeroFunctions(restricted, self._part.rows, columns=True) for _ in range(2))
         for index, (pair, found, is_own) in enumerate(zip(pairs, functions, own, strict=True)):
             zero = pair.vanish(before.units()) & pair.vanish(beyond.units())
             before.choose(self._before.of(index, facets))
@@ -71,10 +70,10 @@ class SingleChanges:
             is_one &= np.all(is_own | zero | (pair.plus == pair.minus) | found.differ_from(facet), axis=0)
         return is_one
 
-    def _own(self, stage: KeptStage, facets: Indices) -> tuple[Indices, Indices, Floats]:
+    def _own(self, stage: RestrictedStage, facets: Indices) -> tuple[Indices, Indices, Floats]:
         """The two units and the threshold of each facet's break, as kept; nothing where it is another stage's."""
         breaks = stage.activation.breaks
-        inner = self._numbers[facets] - self._part.kept.network.break_offsets[stage.stage]
+        inner = self._numbers[facets] - self._part.restricted.network.break_offsets[stage.stage]
         place = np.minimum(np.searchsorted(stage.breaks, inner), len(stage.breaks) - 1)
         here = stage.breaks[place] == inner
         return np.where(here, breaks.plus[place], -2), np.where(here, breaks.minus[place], -2), breaks.threshold[place]
@@ -118,7 +117,7 @@ class _Pairs(NamedTuple):
         return found
 
 
-def _pairs(stage: KeptStage, pieces: Indices) -> _Pairs:
+def _pairs(stage: RestrictedStage, pieces: Indices) -> _Pairs:
     """The breaks of a stage or, of groups, the leads of winners over all in their group."""
     activation, count = stage.activation, pieces.shape[1]
     if isinstance(activation, MaxGroups):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.network.adjoint import Adjoint
-from affinelens.restrict.kept import Kept
+from affinelens.restrict.restricted_network import RestrictedNetwork
 
 Pattern = NDArray[np.integer[Any]]
 _ROWS_KEPT = 4096
@@ -20,9 +20,9 @@ _ROWS_KEPT = 4096
 class ExactBreaks:
     """Functions of a chart's coordinates. Stages and breaks are numbered as those kept, patterns are the network's."""
 
-    def __init__(self, kept: Kept, chart: ExactMatrix) -> None:
-        self._kept = kept
-        self._adjoint = Adjoint(kept.network, chart)
+    def __init__(self, restricted: RestrictedNetwork, chart: ExactMatrix) -> None:
+        self._restricted = restricted
+        self._adjoint = Adjoint(restricted.network, chart)
         self._rows: OrderedDict[bytes, list[fmpz]] = OrderedDict()
         self._dependencies: dict[tuple[int, int], NDArray[np.int64]] = {}
 
@@ -31,7 +31,7 @@ class ExactBreaks:
         key = self.key(stage, index, pattern)
         found = self._rows.get(key)
         if found is None:
-            here = self._kept.stages[stage]
+            here = self._restricted.stages[stage]
             found = self._adjoint.break_row(here.stage, int(here.breaks[index]), pattern)
             self._rows[key] = found
             if len(self._rows) > _ROWS_KEPT:
@@ -40,11 +40,11 @@ class ExactBreaks:
 
     def direct_row(self, stage: int, index: int, pattern: Pattern) -> ExactMatrix | None:
         """The function itself, where it is at hand."""
-        here = self._kept.stages[stage]
+        here = self._restricted.stages[stage]
         return self._adjoint.direct_break_row(here.stage, int(here.breaks[index]), pattern)
 
     def key(self, stage: int, index: int, pattern: Pattern) -> bytes:
         """The break and what its function can depend on: the same row is met under many patterns."""
         if (stage, index) not in self._dependencies:
-            self._dependencies[stage, index] = self._kept.dependencies(stage, index)
+            self._dependencies[stage, index] = self._restricted.dependencies(stage, index)
         return stage.to_bytes(4) + index.to_bytes(4) + pattern[self._dependencies[stage, index]].tobytes()

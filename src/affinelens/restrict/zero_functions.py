@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.network import MaxGroups, PiecewiseLinear
-from affinelens.restrict.compact import CompactRows
-from affinelens.restrict.kept import Kept
+from affinelens.restrict.restricted_network import RestrictedNetwork
+from affinelens.restrict.restricted_rows import RestrictedRows
 
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -21,8 +21,8 @@ class ZeroFunctions:
     With ``columns`` there are several patterns, a column each; otherwise one.
     """
 
-    def __init__(self, kept: Kept, rows: Sequence[CompactRows], *, columns: bool) -> None:
-        self._kept = kept
+    def __init__(self, restricted: RestrictedNetwork, rows: Sequence[RestrictedRows], *, columns: bool) -> None:
+        self._restricted = restricted
         self._rows = rows
         self._shape = (-1, 1) if columns else (-1,)
         self._outputs: list[Bools] = []
@@ -39,7 +39,7 @@ class ZeroFunctions:
 
     def choose(self, chosen: Indices) -> None:
         """Go on with the stage's outputs on the given pieces."""
-        activation = self._kept.stages[len(self._outputs)].activation
+        activation = self._restricted.stages[len(self._outputs)].activation
         if isinstance(activation, MaxGroups):
             winners = activation.starts[:-1].reshape(self._shape) + chosen
             zero = np.broadcast_to(self._current, (len(self._current), *chosen.shape[1:]))

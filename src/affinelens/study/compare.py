@@ -17,13 +17,13 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from affinelens.api import compile_for, require_domain
+from affinelens.api import enumerate as enumerate_regions
 from affinelens.domain import Domain
-from affinelens.engine import ProgressFunction, Status
-from affinelens.enumeration import compile_for, require_domain
-from affinelens.enumeration import enumerate as enumerate_regions
 from affinelens.errors import AffineLensError
-from affinelens.regions import RegionSet
-from affinelens.regions.saved_directory import move_into_place, require_place
+from affinelens.files.saved_directory import move_into_place, require_place
+from affinelens.region_set import RegionSet
+from affinelens.walk import ProgressFunction, Status
 
 _STEM = "comparison"
 REPORT = f"{_STEM}.md"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from affinelens.api import count
 from affinelens.domain import Domain
-from affinelens.enumeration import count
 from affinelens.network import Network
-from affinelens.study.samples import Samples
+from affinelens.study.data.samples import Samples
 from affinelens.study.setup import Setup, SomeSetup
 
 if TYPE_CHECKING:

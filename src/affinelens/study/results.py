@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
 from affinelens.network import network as compile_network
+from affinelens.study.data.samples import Samples
 from affinelens.study.declaration import Configuration, Row
-from affinelens.study.samples import Samples
 from affinelens.study.setup import Setup
 from affinelens.study.study_directory import StudyDirectory
-from affinelens.study.worker import run_name
+from affinelens.study.training_worker import run_name
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from affinelens.enumeration import checked_limits
+from affinelens.api import checked_limits
 from affinelens.errors import AffineLensError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -93,13 +93,13 @@ def run(
     """
     started = time.monotonic()
     study = find(name)
-    from affinelens.engine.vertex import ready
+    from affinelens.engine.vertex.driver import warm_up as ready
     from affinelens.study.report import write_report
     from affinelens.study.results import Results
     from affinelens.study.setup import changed
     from affinelens.study.side_by_side import perform_all
     from affinelens.study.study_directory import StudyDirectory
-    from affinelens.study.worker import Task
+    from affinelens.study.training_worker import Task
 
     processes = checked_limits(workers, None, None).workers
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:

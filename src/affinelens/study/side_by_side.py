@@ -12,9 +12,9 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any
 
-from affinelens.engine.vertex import ready
+from affinelens.engine.vertex.driver import warm_up as ready
 from affinelens.errors import AffineLensError
-from affinelens.study.worker import Task, perform
+from affinelens.study.training_worker import Task, perform
 
 # How often progress is told, in seconds.
 _PERIOD = 0.2

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from affinelens.errors import AffineLensError
-from affinelens.regions.saved_directory import move_into_place, plain_file_inside, require_place
+from affinelens.files.saved_directory import move_into_place, plain_file_inside, require_place
 from affinelens.study.declaration import Row
 from affinelens.study.setup import shown
 from affinelens.version import __version__

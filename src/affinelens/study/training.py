@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from affinelens.errors import AffineLensError
-from affinelens.study.samples import Samples
+from affinelens.study.data.samples import Samples
 from affinelens.study.setup import Setup
 from affinelens.study.stacking import Alone, Stack, Trainable
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.engine.vertex.volume import cell_volumes
+from affinelens.convex.volume import cell_volumes
 
 BOTH = pytest.mark.parametrize("engine", ["vertex", "count"])
 Model = list[tuple[np.ndarray, np.ndarray]]

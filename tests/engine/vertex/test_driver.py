@@ -19,12 +19,12 @@ import pytest
 
 import affinelens as al
 from affinelens import engine as engines
-from affinelens.engine import Columns, Limits
-from affinelens.engine.vertex import driver
-from affinelens.engine.vertex.exact import Arbiter
-from affinelens.engine.vertex.program import compile_program
+from affinelens.engine.vertex.driver import threads as driver
+from affinelens.engine.vertex.exact.arbiter import Arbiter
+from affinelens.engine.vertex.layout.program import compile_program
 from affinelens.errors import AffineLensError
-from affinelens.regions.run_directory import RunWriter
+from affinelens.regions.store.run_directory import RunWriter
+from affinelens.walk import Columns, Limits
 from brute_force import Layer
 from networks import compiled, evaluate, patterns
 

@@ -13,8 +13,8 @@ import pytest
 
 import affinelens as al
 import brute_force
-from affinelens.engine.vertex.volume import cell_volumes
-from affinelens.network.graph import GraphBuilder
+from affinelens.convex.volume import cell_volumes
+from affinelens.network.build.builder import GraphBuilder
 from brute_force import Layer, patterns_by_stage
 from networks import ABSOLUTE, HARD_TANH, LEAKY, ZIGZAG, activation, compiled, evaluate, patterns, relu_layers
 

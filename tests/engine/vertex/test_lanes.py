@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from affinelens.engine.vertex import lanes
-from affinelens.engine.vertex.jit import entry, unreordered
+from affinelens.kernels import lanes
+from affinelens.kernels.compilation import entry, unreordered
 
 COUNT = lanes.LANES
 

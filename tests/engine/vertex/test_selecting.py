@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from affinelens import Box
-from affinelens.engine import Limits, Outcome, Selection, vertex
+from affinelens.engine import vertex
 from affinelens.network import compile_model
+from affinelens.walk import Limits, Outcome, Selection
 from random_layers import random_layers
 
 DOMAIN = Box(-1, 1, dim=3)

@@ -9,8 +9,9 @@ import pytest
 
 import affinelens as al
 import brute_force
-from affinelens.engine import Limits, vertex
+from affinelens.engine import vertex
 from affinelens.restrict import restrict
+from affinelens.walk import Limits
 from brute_force import Layer
 from networks import compiled, relu_layers
 from walks import facets_by_pattern
@@ -20,12 +21,12 @@ def assert_all_walks_find(layers: list[Layer], domain: al.Domain, cell: brute_fo
     """Every way of walking finds what rational brute force finds; returns how many regions that is."""
     wanted = brute_force.patterns_by_stage(layers, cell)
     network = compiled(layers)
-    for kept, workers in product((None, restrict(network, domain.frame)), (1, 2)):
+    for restricted, workers in product((None, restrict(network, domain.frame)), (1, 2)):
         limits = Limits(workers=workers)
-        walked = vertex.run(network, domain.frame, limits, name="vertex", kept=kept)
+        walked = vertex.run(network, domain.frame, limits, name="vertex", restricted=restricted)
         assert set(facets_by_pattern(walked)) == wanted[-1]
         assert walked.layer_counts == tuple(len(patterns) for patterns in wanted)
-        counted = vertex.run(network, domain.frame, limits, name="count", kept=kept, keep=False)
+        counted = vertex.run(network, domain.frame, limits, name="count", restricted=restricted, keep=False)
         assert counted.regions == len(wanted[-1])
     return len(wanted[-1])
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute_force
-from affinelens.engine.vertex.volume import cell_volumes
+from affinelens.convex.volume import cell_volumes
 from brute_force import Polytope, Row
 
 CLOSE = 1e-12

@@ -4,53 +4,77 @@ from __future__ import annotations
 
 import time
 
-from affinelens.deadline import NEVER, Deadline
-from affinelens.domain import Frame
-from affinelens.engine.outcome import Limits, Outcome, ProgressFunction, Sink
-from affinelens.engine.selection import EVERYTHING, Selection
+from affinelens.deadline import Deadline
 from affinelens.network import Network
-from affinelens.restrict import Clauses, Kept
+from affinelens.restrict import RestrictedNetwork
+from affinelens.walk import Ability, Fit, Outcome, Request, Restriction
 
-NAME = "vertex"
-COUNT_NAME = "count"
+# A cell of dimension d has about 2**d vertices, and the engine looks at pairs of them.
+_LARGEST_DIMENSION = 10
+_LARGEST_ALLOWED_DIMENSION = 14
+# A network whose maps between stages have more coefficients, written out, or that has more hyperplanes than this is
+# restricted first: only the part that switches is then written out.
+_MANY_COEFFICIENTS = 1 << 20
+_MANY_HYPERPLANES = 1 << 12
+# The kernels hold the maps between stages as plain matrices.
+_MOST_COEFFICIENTS = 1 << 28
+_MOST_HYPERPLANES = 1 << 16
 
 
-def run(
-    network: Network,
-    frame: Frame,
-    limits: Limits,
-    *,
-    name: str = NAME,
-    kept: Kept | None = None,
-    facets: bool = True,
-    vertices: bool = False,
-    keep: bool = True,
-    progress: ProgressFunction | None = None,
-    sink: Sink | None = None,
-    wanted: Clauses = (),
-    selection: Selection | None = None,
-    deadline: Deadline = NEVER,
-) -> Outcome:
-    """Enumerate every region; with ``keep`` off, only count.
+class VertexEngine:
+    """Builds every cell, depth first, one hyperplane at a time."""
 
-    ``kept`` is the part of the network that can switch, if it is to be walked in place of the whole.
+    name = "vertex"
+    abilities = frozenset(Ability)
+    reason = f"dimension up to {_LARGEST_DIMENSION}, where it is the fastest"
+    counts_sections = False
 
-    Under the name ``count`` the last stage's cells are counted without being built. If ``wanted`` is
-    given, only those regions are found that lie above all breaks of the last stage listed in one of its clauses. If
-    there is a selection, only what lies in one of its regions is found. The
-    deadline is for what comes before the walk, whose limits are its own.
-    """
-    from affinelens.engine.vertex.patchwork import Patchwork
-    from affinelens.engine.vertex.program import compile_program
-    from affinelens.engine.vertex.ready import prepare
-    from affinelens.engine.vertex.driver import Request, Walk
+    def fit(self, request: Request, restriction: Restriction, *, freely: bool) -> Fit:
+        """Low dimension, and a network that fits into memory once it is restricted."""
+        network, largest = request.network, _LARGEST_DIMENSION if freely else _LARGEST_ALLOWED_DIMENSION
+        if request.frame.dim > largest:
+            return Fit(f"dimension {request.frame.dim} is above {largest}, where cells have too many vertices")
+        is_large = _coefficients(network) > _MANY_COEFFICIENTS or network.break_offsets[-1] > _MANY_HYPERPLANES
+        restricted = restriction() if is_large else None
+        return Fit(_size_obstacle(network, restricted), restricted)
 
-    called = time.monotonic()
-    prepare(progress)
-    started = time.monotonic()
-    deadline = deadline.postponed(started - called)
-    asked = Request(started, name, facets and keep, vertices and keep, keep, progress, sink)
-    if kept is not None and kept.patches:
-        return Patchwork(network, frame, kept, wanted, selection, deadline, asked).run(limits)
-    selected = EVERYTHING if selection is None else selection.read_by(kept)
-    return Walk(network, kept, compile_program(network, frame, kept, wanted, deadline, selected), limits, asked).run()
+    def walk(self, request: Request, restricted: RestrictedNetwork | None, deadline: Deadline) -> Outcome:
+        """Walk all of the network or, if it was restricted, what can switch."""
+        from affinelens.engine.vertex.driver.warm_up import prepare
+        from affinelens.engine.vertex.driver.whole_domain import walk_domain
+
+        called = time.monotonic()
+        prepare(request.progress)
+        compiling = time.monotonic() - called
+        return walk_domain(
+            self.name, request, restricted, deadline.postponed(compiling), counts_sections=self.counts_sections
+        )
+
+
+class CountEngine(VertexEngine):
+    """Counts the cells of the last stage without building them."""
+
+    name = "count"
+    abilities = frozenset({Ability.RESUME})
+    counts_sections = True
+
+
+def _coefficients(network: Network) -> int:
+    """How many numbers the maps between stages have when written out."""
+    return sum(
+        linear.size_in * linear.size_out for stage in network.stages for k, linear in stage.linear.sources if k > 0
+    )
+
+
+def _size_obstacle(network: Network, restricted: RestrictedNetwork | None) -> str | None:
+    """Why the kernels should not be used for a network of this size, or None."""
+    coefficients, hyperplanes = _coefficients(network), network.break_offsets[-1]
+    if restricted is not None:
+        parts = [subdomain.restricted for subdomain in restricted.subdomains] or [restricted]
+        coefficients = max(sum(len(stage.units) for stage in part.stages) ** 2 // 2 for part in parts)
+        hyperplanes = max(len(part.breaks) for part in parts)
+    if coefficients > _MOST_COEFFICIENTS:
+        return f"the maps between stages have {coefficients:,} coefficients, more than {_MOST_COEFFICIENTS:,}"
+    if hyperplanes > _MOST_HYPERPLANES:
+        return f"there are {hyperplanes:,} hyperplanes, more than {_MOST_HYPERPLANES:,}"
+    return None

@@ -1,0 +1,248 @@
+"""The questions: which regions are there, how many, and which were there in a saved run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+from affinelens.domain import Domain
+from affinelens.engine import AUTO, require_known
+from affinelens.engine import run as run_request
+from affinelens.errors import AffineLensError
+from affinelens.network import Network, compile_model
+from affinelens.region_set import RegionSet
+from affinelens.regions.store.run_directory import RunWriter
+from affinelens.regions.store.run_directory import load as load_regions
+from affinelens.walk import Limits, Outcome, ProgressFunction, Request, Status
+
+
+class IncompleteError(AffineLensError):
+    """A count was stopped before it was complete; ``regions`` is how many were found."""
+
+    def __init__(self, message: str, regions: int = 0, status: Status = Status.CANCELLED) -> None:
+        super().__init__(message)
+        self.regions = regions
+        self.status = status
+
+
+def enumerate(
+    model: Any,
+    domain: Domain,
+    *,
+    engine: str = "auto",
+    workers: int | None = None,
+    max_regions: int | None = None,
+    time_limit: float | None = None,
+    progress: ProgressFunction | None = None,
+    run: str | Path | None = None,
+    overwrite: bool = False,
+    cut_outputs: bool = False,
+    facets: bool = True,
+    vertices: bool = False,
+) -> RegionSet:
+    """Find every region of a network on a bounded domain.
+
+    Parameters
+    ----------
+    model
+        Anything :func:`affinelens.network` takes.
+    domain
+        A :class:`Box`, :class:`Polytope` or :class:`Slice` of the network's inputs.
+    engine
+        ``"auto"``, the fastest of these that fits; ``"vertex"``, up to dimension 14, which builds cells from their
+        vertices; ``"linear_program"``, in any dimension, the paper's own way; or, to count only, ``"count"``, which is
+        the vertex engine without the cells of the last stage.
+    workers
+        Number of threads (of processes, for the linear_program engine); None for one a core. The result does not
+        depend on it.
+    max_regions, time_limit
+        Stop after this many regions or seconds; ``status`` then says so.
+    progress
+        Called about ten times a second with a :class:`affinelens.Progress`.
+    run
+        Directory to save the result in, even if it was stopped early. Regions are written there as they are found and
+        read back when they are first looked at, so that the walk takes little memory however many there are.
+    overwrite
+        Replace a run that is already there.
+    cut_outputs
+        Also cut regions where an output is zero (the paper's Algorithm 1 as printed).
+    facets, vertices
+        Which geometry to keep with each region. What is not asked for costs nothing.
+
+    Returns
+    -------
+    RegionSet
+        With ``status`` COMPLETE unless a limit or Ctrl-C stopped the walk.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> rs = al.enumerate([([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 1.0]], [0.0])], al.Box(-1, 1, dim=1))
+    >>> len(rs), rs.status.name
+    (3, 'COMPLETE')
+    """
+    options = {
+        "engine": engine,
+        "workers": _whole(workers, "workers"),
+        "max_regions": _whole(max_regions, "max_regions"),
+        "time_limit": _seconds(time_limit),
+        "cut_outputs": bool(cut_outputs),
+        "facets": bool(facets),
+        "vertices": bool(vertices),
+    }
+    require_domain(domain)
+    request = requested(
+        model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
+        progress=progress, cut_outputs=cut_outputs, facets=facets, vertices=vertices,
+    )  # fmt: skip
+    if run is None:
+        return RegionSet(request.network, domain, run_request(request), options)
+    path = Path(run)
+    with RunWriter(path, domain, overwrite=overwrite) as writer:
+        outcome = run_request(replace(request, sink=writer.write))
+        writer.finish(request.network, outcome, options, outcome.chunks)
+    elsewhere = replace(outcome, columns=lambda: load_regions(path).outcome.table)
+    return RegionSet(request.network, domain, elsewhere, options)
+
+
+def count(
+    model: Any,
+    domain: Domain,
+    *,
+    engine: str = "auto",
+    workers: int | None = None,
+    max_regions: int | None = None,
+    time_limit: float | None = None,
+    progress: ProgressFunction | None = None,
+    cut_outputs: bool = False,
+) -> int:
+    """Count the regions of a network on a bounded domain; the options are those of :func:`enumerate`.
+
+    A limit or Ctrl-C raises :class:`IncompleteError`, which holds the number found so far: a partial count is never
+    returned as the count.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> al.count([([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 1.0]], [0.0])], al.Box(-1, 1, dim=1))
+    3
+    """
+    request = requested(
+        model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
+        progress=progress, cut_outputs=cut_outputs, regions=False,
+    )  # fmt: skip
+    outcome = run_request(request)
+    require_complete(outcome)
+    return outcome.regions
+
+
+def load(path: str | Path) -> RegionSet:
+    """Read a run directory that :meth:`RegionSet.save` or ``enumerate(..., run=...)`` wrote.
+
+    Nothing in it is trusted: there is no pickle, and shapes, ranges and hashes are checked.
+
+    Parameters
+    ----------
+    path
+        The directory.
+
+    Returns
+    -------
+    RegionSet
+        As it was saved; its model need not be at hand.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> rs = al.load("run")  # doctest: +SKIP
+    """
+    return RegionSet.of(load_regions(path))
+
+
+def require_complete(outcome: Outcome) -> None:
+    """Refuse to take a partial count for the count."""
+    if outcome.status is not Status.COMPLETE:
+        raise IncompleteError(
+            f"the count is {outcome.status}; at least {outcome.regions} regions exist", outcome.regions, outcome.status
+        )
+
+
+def requested(
+    model: Any,
+    domain: Domain,
+    *,
+    engine: str = AUTO,
+    workers: int | None = None,
+    max_regions: int | None = None,
+    time_limit: float | None = None,
+    progress: ProgressFunction | None = None,
+    cut_outputs: bool = False,
+    regions: bool = True,
+    facets: bool = True,
+    vertices: bool = False,
+) -> Request:
+    """The request that a user's options stand for, after checking each of them."""
+    require_known(engine)
+    limits = checked_limits(workers, max_regions, time_limit)
+    require_domain(domain)
+    compiled = compile_for(model, domain)
+    return Request(
+        compiled.with_output_cut() if cut_outputs else compiled, domain.frame, engine, regions=regions, facets=facets,
+        vertices=vertices, limits=limits, progress=progress,
+    )  # fmt: skip
+
+
+def require_domain(domain: Any) -> None:
+    if not isinstance(domain, Domain):
+        raise AffineLensError(f"the domain must be a Box, a Polytope or a Slice, but got {type(domain).__name__}")
+
+
+def compile_for(model: Any, domain: Domain) -> Network:
+    """Compile a model and check that it takes the domain's inputs."""
+    try:
+        compiled = compile_model(model, inputs=domain.inputs)
+    except AffineLensError as error:
+        if any(option in str(error) for option in ("until=", "input_shape=", "fixed=")):
+            raise type(error)(f"{error} (an option of affinelens.network, whose result can be given here)") from error
+        raise
+    require_inputs(compiled, domain)
+    return compiled
+
+
+def require_inputs(network: Network, domain: Domain) -> None:
+    """Refuse a domain of other inputs than the network's."""
+    if network.input_size != domain.inputs:
+        raise AffineLensError(
+            f"the network takes {network.input_size} inputs but the domain has {domain.inputs}; "
+            f"give a domain with one range an input"
+        )
+
+
+def checked_limits(workers: Any, max_regions: Any, time_limit: Any) -> Limits:
+    """Limits as the engine takes them, or an error that names the one that makes no sense."""
+    processes = _whole(workers, "workers") or _available_cores()
+    return Limits(_whole(max_regions, "max_regions"), _seconds(time_limit), processes)
+
+
+def _available_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _whole(value: Any, name: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise AffineLensError(f"{name} must be a whole number of at least 1, but got {value!r}")
+    return int(value)
+
+
+def _seconds(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < float("inf"):
+        raise AffineLensError(f"time_limit must be a number of seconds above 0, but got {value!r}")
+    return float(value)

@@ -1,0 +1,114 @@
+"""``affinelens study``: one command a study."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from affinelens.cli.compare import compare_command
+from affinelens.errors import AffineLensError
+from affinelens.study.running import STUDIES, StudyProgress, run
+
+_OPTIONS = (
+    click.option("-o", "--output", metavar="DIR", help="Directory for everything.  [default: study-NAME]"),
+    click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Trainings of each."),
+    click.option("--quick", is_flag=True, help="A smaller study of the same shape, in minutes."),
+    click.option("--resume", is_flag=True, help="Go on with a study that was stopped; give the same options."),
+    click.option("--data", metavar="DIR", help="Folder of image files, for a study that reads some."),
+    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes to use.  [default: one a core]"),
+    click.option("--set", "choices", multiple=True, metavar="NAME=VALUE", help="Choose otherwise, as samples=100."),
+)
+
+
+class _Studies(click.Group):
+    """A group that calls its commands studies when one is not found."""
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(context, args[0]) is None:
+            raise AffineLensError(f"there is no study {args[0]!r:.60}; take one of {', '.join(self.commands)}")
+        return super().resolve_command(context, args)
+
+
+@click.group("study", cls=_Studies, invoke_without_command=True)
+@click.pass_context
+def study_command(context: click.Context) -> None:
+    """Run one of the paper's experiments again.
+
+    Trains the networks, counts their regions exactly, and writes a table, figures and a report with the paper's numbers
+    beside ours. Needs torch and matplotlib.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def _command(name: str, summary: str) -> click.Command:
+    def run_study(output: str | None, choices: tuple[str, ...], **options: Any) -> int:
+        if output is not None and not output.strip():
+            raise AffineLensError("-o needs the name of a directory, but got an empty text")
+        options |= dict(map(_choice, choices))
+        directory = f"study-{name}" if output is None else output
+        try:
+            with _progress() as progress:
+                report = run(name, directory, progress=progress, **options)
+        except KeyboardInterrupt:
+            click.echo(f"affinelens: stopped; what was finished is in {directory}, go on with --resume", err=True)
+            return 130
+        click.echo(f"the report is {report}")
+        return 0
+
+    command: Callable[..., Any] = run_study
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return click.command(name, help=f"{summary[0].upper()}{summary[1:]}.")(command)
+
+
+for _name, _summary in STUDIES.items():
+    study_command.add_command(_command(_name, _summary))
+study_command.add_command(compare_command)
+
+
+def _choice(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not (name and separator and value):
+        raise AffineLensError(f"--set takes NAME=VALUE, as --set samples=100; got {text!r:.60}")
+    if name in ("seeds", "quick", "resume", "data", "model", "workers", "progress"):
+        raise AffineLensError(f"{name} is not a choice of the set-up; give it as an option of its own")
+    return name, value
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[StudyProgress], None] | None]:
+    """A bar that is rewritten on a terminal; nothing anywhere else."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    def line(update: StudyProgress) -> Table:
+        grid = Table.grid(padding=(0, 1))
+        words = update.note or f"{update.runs} of {update.all_runs} networks"
+        grid.add_row(
+            ProgressBar(max(update.all_epochs, 1), update.epochs, width=30),
+            f"{words}, {update.seconds:.0f} s{_remaining(update)}",
+        )
+        return grid
+
+    with Live(console=Console(stderr=True), transient=True, refresh_per_second=5) as live:
+        yield lambda update: live.update(line(update))
+
+
+def _remaining(update: StudyProgress) -> str:
+    """A guess at the time left, once there is something to guess by."""
+    if update.note or not update.epochs:
+        return ""
+    left = update.seconds * (update.all_epochs - update.epochs) / update.epochs
+    return f", about {left / 60:.0f} min left" if left >= 90 else f", about {left:.0f} s left"

@@ -1,0 +1,220 @@
+"""Algorithm 2 of the paper: all cells into which one stage cuts one parent cell.
+
+In order: filter the breaks that cut the parent; merge those that are the same hyperplane there; start from the cell at
+the parent's interior point; then, breadth first, decide for each cell which rows are facets (that is redundancy
+removal) and cross every facet that belongs to this stage (Theorem 2: this reaches all cells). No verdict rests on a
+tolerance. In high dimension, where a cell has hundreds of facets, cells are found cut by cut instead.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.engine.linear_program.break_filter import cutting_breaks, signs_beside_centre
+from affinelens.engine.linear_program.coinciding_breaks import Arrangement, merge_breaks, proportion
+from affinelens.engine.linear_program.cut_by_cut import cells_cut_by_cut
+from affinelens.engine.linear_program.highs import Solver
+from affinelens.engine.linear_program.parent_cell import Parent
+from affinelens.engine.linear_program.problem import Cell, Problem
+from affinelens.engine.linear_program.proofs import Conditions, Tally, Witness
+from affinelens.engine.linear_program.rays import Rays
+from affinelens.network.activation import MaxGroups, PiecewiseLinear
+
+Bools = NDArray[np.bool_]
+Pattern = NDArray[np.integer[Any]]
+Key = tuple[int, ...]
+
+
+def sub_cells(problem: Problem, solver: Solver, cell: Cell, tally: Tally, *, facets: bool = True) -> Iterator[Cell]:
+    """Every cell of the next stage inside a cell, the one at its interior point first.
+
+    With ``facets`` off, cells of the last stage come without facets, which saves deciding them.
+    """
+    parent = Parent(problem, solver, tally, cell)
+    if problem.box_mode:
+        yield from cells_cut_by_cut(parent, facets=facets)
+        return
+    signs, ties = signs_beside_centre(parent)
+    cutting = np.flatnonzero(cutting_breaks(parent, signs, ties))
+    start = parent.activation.pattern_from_signs(signs)
+    if len(cutting):
+        yield from _Walk(parent, merge_breaks(parent, cutting), start, facets or not parent.is_last).cells()
+    else:
+        yield Cell(cell.depth + 1, parent.extended(start), cell.facets, cell.signs, cell.point, cell.exact_point)
+
+
+class _Walk:
+    """Breadth-first search over the cells of one parent.
+
+    A cell is known by the pieces of the *live* choices, those that change somewhere in the parent. Rows of the ledger
+    are the parent's facets, then the distinct cutting hyperplanes.
+    """
+
+    def __init__(self, parent: Parent, arrangement: Arrangement, start: Pattern, want_facets: bool) -> None:
+        self._parent = parent
+        self._arrangement = arrangement
+        self._start = start
+        self._want_facets = want_facets
+        self._ledger = parent.ledger(np.array(arrangement.classes))
+        self._rays = Rays(self._ledger)
+        self._live: list[int] = np.unique(parent.activation.breaks.choice[list(arrangement.class_of)]).tolist()
+        self._own_first = len(parent.facets)
+        self._breaking_on = self._positions_by_row()
+        self._binary = isinstance(parent.activation, PiecewiseLinear) and parent.activation.pieces == 2
+        self._sides_of_piece: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self._found: dict[Key, Witness] = {}
+        self._met: dict[Key, Witness] = {}
+
+    def cells(self) -> Iterator[Cell]:
+        first: Key = tuple(self._start[self._live].tolist())
+        self._found[first] = self._interior(first)
+        queue = deque([first])
+        while queue:
+            key = queue.popleft()
+            conditions = self._conditions(key)
+            facets = self._facets(key, conditions)
+            yield self._cell(key, conditions, facets)
+            for row in conditions.rows[facets].tolist():
+                if row >= self._own_first:
+                    neighbour = self._across(key, row)
+                    if neighbour not in self._found:
+                        self._found[neighbour] = self._interior(neighbour)
+                        queue.append(neighbour)
+
+    def _interior(self, key: Key) -> Witness:
+        witness = self._met.pop(key, None) or self._ledger.find(self._conditions(key))
+        if witness is None:
+            raise AssertionError("a cell beyond a proved facet has no interior; please report this as a bug")
+        return witness
+
+    def _cell(self, key: Key, conditions: Conditions, facets: Bools) -> Cell:
+        parent = self._parent
+        pattern = self._start.copy()
+        pattern[self._live] = key
+        numbers = np.concatenate([parent.cell.facets, parent.break_numbers[self._arrangement.classes]])
+        rows, signs = conditions.rows[facets], conditions.signs[facets]
+        if not self._want_facets:
+            rows, signs = rows[:0], signs[:0]
+        inherited = rows < self._own_first
+        signs[inherited] *= parent.cell.signs[rows[inherited]]
+        order = np.argsort(numbers[rows])
+        witness = self._found[key]
+        return Cell(
+            parent.cell.depth + 1, parent.extended(pattern), numbers[rows][order], signs[order],
+            witness.point, witness.exact,
+        )  # fmt: skip
+
+    def _conditions(self, key: Key) -> Conditions:
+        """The parent's facets and the sides of hyperplanes that define a cell."""
+        sides: dict[int, int] = {}
+        for choice, piece in zip(self._live, key, strict=True):
+            sides.update(self._sides(choice, piece))
+        return self._parent.inside.joined(sides)
+
+    def _sides(self, choice: int, piece: int) -> list[tuple[int, int]]:
+        """The (row, sign) pairs that hold where a choice is on a piece; only breaks that cut the parent count."""
+        cached = self._sides_of_piece.get((choice, piece))
+        if cached is None:
+            arrangement = self._arrangement
+            cached = [
+                (self._own_first + arrangement.class_of[index], sign * arrangement.orientation[index])
+                for index, sign in self._parent.activation.constraints(choice, piece)
+                if index in arrangement.class_of
+            ]
+            self._sides_of_piece[choice, piece] = cached
+        return cached
+
+    def _positions_by_row(self) -> dict[int, list[int]]:
+        """For each hyperplane's row the positions in a key of the choices that break on it."""
+        choices = self._parent.activation.breaks.choice
+        position = {choice: i for i, choice in enumerate(self._live)}
+        found: dict[int, list[int]] = {}
+        for index, number in self._arrangement.class_of.items():
+            positions = found.setdefault(self._own_first + number, [])
+            if position[int(choices[index])] not in positions:
+                positions.append(position[int(choices[index])])
+        return found
+
+    def _across(self, key: Key, row: int) -> Key:
+        """The key on the other side of a facet: every choice that breaks on that hyperplane changes."""
+        changed = list(key)
+        for position in self._breaking_on[row]:
+            choice, piece = self._live[position], key[position]
+            if self._binary:
+                changed[position] = 1 - piece
+            elif any(row == own for own, _ in self._sides(choice, piece)):
+                changed[position] = self._next_piece(choice, piece, row)
+        return tuple(changed)
+
+    def _next_piece(self, choice: int, piece: int, row: int) -> int:
+        activation, class_of = self._parent.activation, self._arrangement.class_of
+        breaking = [
+            (index, sign)
+            for index, sign in activation.constraints(choice, piece)
+            if class_of.get(index) == row - self._own_first
+        ]
+        if isinstance(activation, MaxGroups):
+            return self._next_winner(int(activation.starts[choice]), [index for index, _ in breaking], piece)
+        return piece + 1 if breaking[0][1] < 0 else piece - 1
+
+    def _next_winner(self, first: int, breaking: list[int], piece: int) -> int:
+        """Who wins a group beyond a hyperplane on which one or more rivals draw level with the winner.
+
+        Of several, the one that grows fastest beyond it (their leads are multiples of each other); of equals the first.
+        """
+        breaks, winner = self._parent.activation.breaks, first + piece
+        leads = []
+        for index in breaking:
+            ahead = int(breaks.plus[index]) == winner
+            rival = int(breaks.minus[index] if ahead else breaks.plus[index])
+            leads.append((index, -1 if ahead else 1, rival - first))
+        if len(leads) == 1:
+            return leads[0][2]
+        reference, reference_sense, _ = leads[0]
+        best: tuple[Any, int] | None = None
+        for index, sense, rival in leads:
+            ratio = proportion(self._parent.exact_breaks.row(index), self._parent.exact_breaks.row(reference))
+            assert ratio is not None  # breaks of one class are multiples of each other
+            candidate = (ratio * sense * reference_sense, -rival)
+            best = candidate if best is None or candidate > best else best
+        assert best is not None
+        return -best[1]
+
+    def _facets(self, key: Key, conditions: Conditions) -> Bools:
+        """Which of a cell's conditions are facets of it."""
+        facets = self._rays.facets(self._found[key], conditions)
+        asked = range(0 if self._want_facets else self._own_first, len(facets))
+        decided = int(np.count_nonzero(facets[asked.start :]))
+        self._parent.tally.by_rounding_bound += decided
+        for position in asked:
+            if not facets[position]:
+                facets[position] = self._is_facet(key, conditions, position)
+        facets[: asked.start] = False
+        return facets
+
+    def _is_facet(self, key: Key, conditions: Conditions, position: int) -> bool:
+        """Whether there is a point beyond one condition where all the others still hold."""
+        row = int(conditions.rows[position])
+        flipped = conditions.flipped(position)
+        if self._ledger.known_empty(flipped, row, int(flipped.signs[position])):
+            return False
+        neighbour = self._neighbour(key, row, flipped)
+        if neighbour in self._found:
+            self._parent.tally.by_reuse += 1
+            return True
+        witness = self._ledger.find(flipped)
+        if witness is not None and neighbour is not None:
+            self._met[neighbour] = witness
+        return witness is not None
+
+    def _neighbour(self, key: Key, row: int, flipped: Conditions) -> Key | None:
+        """The cell that has exactly the flipped conditions, if that is what lies across a row."""
+        if row < self._own_first:
+            return None
+        across = self._across(key, row)
+        return across if self._binary or flipped.same_as(self._conditions(across)) else None

@@ -1,0 +1,153 @@
+"""Helper processes: each searches one parent at a time and streams the children back."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import time
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import numpy as np
+
+from affinelens.engine.linear_program.cell_search import sub_cells
+from affinelens.engine.linear_program.highs import Solver
+from affinelens.engine.linear_program.problem import Cell, Problem
+from affinelens.engine.linear_program.proofs import Tally
+from affinelens.helper_process import Admission, connection_from_helper
+
+_SEND_EVERY = 0.05
+Place = tuple[int, ...]
+
+
+@dataclass
+class Task:
+    """A parent to search, its place in the tree, and how many of its children have already arrived."""
+
+    place: Place
+    cell: Cell
+    received: int = 0
+
+
+@dataclass
+class _Helper:
+    connection: Any
+    task: Task | None = None
+
+
+class Pool:
+    """Helper processes for one walk. Without helpers every method is a no-op, and the caller does all the work."""
+
+    def __init__(self, problem: Problem, facets: bool) -> None:
+        self._problem = problem
+        self._facets = facets
+        self._helpers: list[_Helper] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._admission: Admission | None = None
+
+    def start(self, count: int) -> None:
+        """Start helpers, which join when they are ready; if the system does not allow any, go on without."""
+        welcome = pickle.dumps((self._problem.network, self._problem.frame, self._facets))
+        try:
+            self._admission = Admission(
+                __name__, welcome, count, lambda connection: self._helpers.append(_Helper(connection))
+            )
+            self._processes = [self._admission.launch() for _ in range(count)]
+        except OSError:
+            self.close()
+
+    @property
+    def tasks(self) -> list[Task]:
+        """What helpers are working on."""
+        return [helper.task for helper in self._helpers if helper.task is not None]
+
+    @property
+    def busy(self) -> bool:
+        return any(helper.task is not None for helper in self._helpers)
+
+    @property
+    def idle(self) -> bool:
+        return any(helper.task is None for helper in self._helpers)
+
+    def give(self, task: Task, returned: list[Task]) -> None:
+        """Hand a task to an idle helper; if the helper has died, the task is returned."""
+        helper = next(helper for helper in self._helpers if helper.task is None)
+        helper.task = task
+        try:
+            helper.connection.send((task.cell, task.received))
+        except OSError:
+            self._lose(helper, returned)
+
+    def collect(self, returned: list[Task], timeout: float) -> tuple[list[tuple[Place, Cell]], Tally]:
+        """Children that have arrived; the task of a helper that died is returned."""
+        children: list[tuple[Place, Cell]] = []
+        tally = Tally()
+        if not self._helpers:
+            return children, tally
+        ready = wait([helper.connection for helper in self._helpers], timeout)
+        for helper in [h for h in self._helpers if h.connection in ready]:
+            try:
+                cells, finished = helper.connection.recv()
+            except (EOFError, OSError):
+                self._lose(helper, returned)
+                continue
+            if helper.task is None:
+                continue
+            for cell in cells:
+                children.append(((*helper.task.place, helper.task.received), cell))
+                helper.task.received += 1
+            if finished is not None:
+                tally.add(finished)
+                helper.task = None
+        return children, tally
+
+    def _lose(self, helper: _Helper, returned: list[Task]) -> None:
+        """Go on without a helper; what it was working on, less what arrived, is returned."""
+        self._helpers.remove(helper)
+        helper.connection.close()
+        if helper.task is not None:
+            returned.append(helper.task)
+
+    def close(self) -> None:
+        if self._admission is not None:
+            self._admission.close()
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.wait()
+        for helper in self._helpers:
+            helper.connection.close()
+        self._helpers.clear()
+
+
+def main() -> None:
+    """What a helper process runs: search each parent it is sent, until the connection closes."""
+    connection = connection_from_helper()
+    try:
+        network, frame, facets = pickle.loads(connection.recv_bytes())
+        problem = Problem(network, frame)
+        solver = Solver()
+        with np.errstate(all="ignore"):
+            while True:
+                parent, skip = connection.recv()
+                _search(connection, problem, solver, parent, skip, facets)
+    except (EOFError, OSError):
+        return
+
+
+def _search(
+    connection: Connection[Any, Any], problem: Problem, solver: Solver, parent: Cell, skip: int, facets: bool
+) -> None:
+    tally = Tally()
+    before = solver.solved
+    batch: list[Cell] = []
+    sent = time.monotonic()
+    for index, child in enumerate(sub_cells(problem, solver, parent, tally, facets=facets)):
+        if index >= skip:
+            batch.append(child)
+        if time.monotonic() - sent > _SEND_EVERY:
+            connection.send((batch, None))
+            batch, sent = [], time.monotonic()
+    tally.programs = solver.solved - before
+    connection.send((batch, tally))

@@ -1,0 +1,64 @@
+"""Facets found by looking around from inside a cell: what a ray breaks first is a facet.
+
+Each is proved by a point just beyond it at which all other conditions still hold by more than their error bounds.
+Rays settle most facets of most cells; what they leave open is for linear programs.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.engine.linear_program.proofs import Conditions, Ledger, Witness
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+_RAYS_PER_DIMENSION = 8
+
+
+class Rays:
+    """Rays for the cells of one parent."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._dim = ledger.problem.dim
+
+    def facets(self, witness: Witness, conditions: Conditions) -> Bools:
+        """Which of the conditions rays prove to be facets; the rest stays open."""
+        hit = np.zeros(len(conditions.rows), dtype=bool)
+        if witness.exact is not None:
+            return hit
+        start = witness.point - self._ledger.centre
+        margins = self._ledger.values(start[None], conditions)[0][0]
+        slopes = self._slopes[:, conditions.rows] * conditions.signs
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = np.where(slopes < 0, margins / -slopes, np.inf)
+        each = np.arange(len(times))
+        first = times.argmin(axis=1)
+        enter = times[each, first]
+        times[each, first] = np.inf
+        beyond = 0.5 * (enter + np.minimum(times.min(axis=1, initial=np.inf), 2.0 * enter))
+        met = np.isfinite(enter)
+        points = start + self._directions[met] * beyond[met, None]
+        first = first[met]
+        values, errors = self._ledger.values(points, conditions)
+        values[np.arange(len(first)), first] *= -1.0
+        proved = np.all(values > errors, axis=1) & self._ledger.trusted(points)
+        hit[first[proved]] = True
+        return hit
+
+    @cached_property
+    def _directions(self) -> Floats:
+        """Directions to shoot in from any cell of this parent: along every row's normal, and at random."""
+        generator = np.random.default_rng(1)
+        random = generator.standard_normal((_RAYS_PER_DIMENSION * self._dim, self._dim))
+        random /= np.sqrt((random**2).sum(axis=1))[:, None]
+        either_way = np.concatenate([self._ledger.rows.normals, random])
+        return np.concatenate([either_way, -either_way])
+
+    @cached_property
+    def _slopes(self) -> Floats:
+        """How fast each row changes in each of the directions."""
+        return self._ledger.rows.slopes(self._directions)

@@ -1,0 +1,47 @@
+"""Running a request: the one place where an engine is chosen and set to work."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from affinelens.deadline import NEVER, Deadline, TimeIsUp
+from affinelens.engine.choice import Choice, choose
+from affinelens.walk import NO_DECISIONS, Columns, Outcome, Request, Status
+
+
+def run(request: Request, choice: Choice | None = None) -> Outcome:
+    """Walk what is asked for, by the engine that fits best unless one was chosen already.
+
+    Time is counted from here, without that of compiling kernels.
+    """
+    started = time.monotonic()
+    limit = request.limits.time_limit
+    deadline = NEVER if limit is None else Deadline(started + limit)
+    spent = 0.0
+    try:
+        chosen = choose(request, deadline) if choice is None else choice
+        spent = time.monotonic() - started
+        left = replace(request, limits=replace(request.limits, time_limit=deadline.left))
+        outcome = perform(chosen, left, deadline)
+    except TimeIsUp:
+        outcome = _nothing_found(request, request.engine if choice is None else choice.name)
+        spent = time.monotonic() - started
+    return replace(outcome, seconds=spent + outcome.seconds)
+
+
+def perform(choice: Choice, request: Request, deadline: Deadline) -> Outcome:
+    """One walk of one engine: whatever is walked, is walked by this call."""
+    return replace(choice.engine.walk(request, choice.restricted, deadline), restricted=choice.restricted)
+
+
+def _nothing_found(request: Request, engine: str) -> Outcome:
+    """The outcome of a request whose time was up before the walk began."""
+    network = request.network
+    columns = Columns.of_no_regions(
+        int(network.choice_offsets[-1]), request.frame.dim, network.pattern_type, facets=request.wants_facets,
+        vertices=request.wants_vertices,
+    )  # fmt: skip
+    counts = (0,) * max(len(network.stages), 1)
+    certificate = replace(NO_DECISIONS, complete=False)
+    return Outcome(engine, Status.TIME_LIMIT, certificate, counts, 0.0, columns, share=0.0, open_work=request.open_work)

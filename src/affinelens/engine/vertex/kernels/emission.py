@@ -1,0 +1,216 @@
+"""Writing down a region: its pattern and a point inside, and on request its facets and vertices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from affinelens.kernels.bits import NONE, ONE, count_bits, lowest_bit
+from affinelens.kernels.compilation import inlined, kernel, unreordered
+from affinelens.kernels.lanes import LANES, above, load, splat, store
+from affinelens.engine.vertex.layout.program import BREAK_OFFSET, BREAKS, CHOICE, CHOICE_OFFSET, GROUPED, PLAIN, Program
+from affinelens.engine.vertex.layout.state import (
+    BASE, BREAK, COUNT_ONLY, EMITTED, FACETS_EMITTED, FACET_COLUMN, FINISHED, FULL, NO_POINT, PLACE, POINT_COUNT,
+    POINT_IDS, ROOM, SIDE, VERTEX_COLUMN, VERTICES_EMITTED, WORK, Arena, Results, Rows, Stack,
+)  # fmt: skip
+from affinelens.engine.vertex.kernels.vertices import value_at
+
+
+@inlined
+def emit(
+    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, results: Results, start: int, n: int, g: int
+) -> int:
+    """Write down the region whose vertices are ``ids[start : start + n]`` and whose slots are those of frame g."""
+    d = program.dim
+    index = control[EMITTED]
+    if control[COUNT_ONLY]:
+        control[EMITTED] += 1
+        control[WORK] += 4
+        return FINISHED
+    if index >= control[ROOM]:
+        return FULL
+    if control[FACET_COLUMN] and control[FACETS_EMITTED] + 64 * stack.used.shape[1] > len(results.facets):
+        return FULL
+    if control[VERTEX_COLUMN] and control[VERTICES_EMITTED] + n > len(results.vertices):
+        return FULL
+    control[WORK] += 4
+    if control[FACET_COLUMN]:
+        _write_facets(program, control, arena, stack, rows, results, start, n, g)
+    if control[VERTEX_COLUMN]:
+        _write_vertices(control, arena, results, start, n, d)
+    for c in range(0, program.lanes, LANES):
+        mean = splat(0.0)
+        for i in range(n):
+            mean = mean + load(arena.x, arena.ids[start + i] * program.lanes + c)
+        store(arena.point, c, placed(mean / float(n), load(program.shift, c), load(program.scale, c)))
+    write_region(program, control, rows, results, arena.point)
+    inside = True
+    for w in range(stack.used.shape[1]):
+        inside &= is_inside(stack, rows, arena.point, w, stack.used[g, w], program.lanes)
+    if not inside:
+        control[POINT_IDS] = start
+        control[POINT_COUNT] = n
+        return NO_POINT
+    return FINISHED
+
+
+@unreordered
+def placed(y: Any, shift: Any, scale: Any) -> Any:
+    """The coordinates nearest to y whose places in the domain's own coordinates are float64."""
+    return ((y * scale + shift) - shift) / scale
+
+
+@inlined
+def write_region(program: Program, control: Any, rows: Rows, results: Results, point: Any) -> None:
+    """Write down the current pattern and a point; facets and vertices, if asked for, are there already."""
+    index = control[EMITTED]
+    control[EMITTED] += 1
+    results.ends[index, 0] = control[FACETS_EMITTED]
+    results.ends[index, 1] = control[VERTICES_EMITTED]
+    for k in range(program.dim):
+        results.points[index, k] = point[k]
+    patterns = results.patterns
+    for stage in range(program.stages):
+        offset, count = program.stage[stage, BREAK_OFFSET], program.stage[stage, BREAKS]
+        begin, end = program.stage[stage, CHOICE_OFFSET], program.stage[stage + 1, CHOICE_OFFSET]
+        if program.stage[stage, PLAIN]:
+            sign, pattern = rows.sign[offset : offset + count], patterns[index, begin:end]
+            for b in range(count):
+                pattern[b] = sign[b] > 0
+        elif program.stage[stage, GROUPED]:
+            for choice in range(begin, end):
+                patterns[index, choice] = rows.winner[choice]
+        else:
+            for choice in range(begin, end):
+                patterns[index, choice] = 0
+            for b in range(count):
+                if rows.sign[offset + b] > 0:
+                    patterns[index, begin + program.hyperplane[offset + b, CHOICE]] += 1
+
+
+@inlined
+def is_inside(stack: Stack, rows: Rows, point: Any, w: int, slots: np.uint64, lanes: int) -> bool:
+    """Whether a point is proved to be in the unit cube and strictly on the cell's side of the hyperplanes of a word."""
+    outside = 0
+    for c in range(0, lanes, LANES):
+        outside |= above(abs(load(point, c)), splat(1.0))
+    inside = outside == 0
+    while slots != NONE:
+        slot = 64 * w + lowest_bit(slots)
+        slots &= slots - ONE
+        place = stack.slot[slot, PLACE]
+        value = value_at(rows.row, place, point, 0, lanes)
+        inside &= stack.slot[slot, SIDE] * value > rows.row[place, lanes + BASE]
+    return inside
+
+
+@kernel
+def _write_facets(
+    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, results: Results, start: int, n: int, g: int
+) -> None:
+    """List the hyperplanes that bound a region in full dimension, by number, with the region's side of each.
+
+    A hyperplane touches the region in a facet unless its vertices all lie on another one that has more of them. Of
+    hyperplanes that touch it in the same facet the first is named.
+    """
+    words = stack.used.shape[1]
+    is_simple = True
+    for i in range(n):
+        count = 0
+        for w in range(words):
+            count += count_bits(arena.bits[arena.ids[start + i], w])
+        is_simple &= count == program.dim
+    for w in range(words):
+        facets = stack.used[g, w]
+        slots = NONE if is_simple else facets
+        while slots != NONE:
+            bit = slots & (~slots + ONE)
+            slots &= slots - ONE
+            if not _is_facet(program, arena, stack, rows, start, n, 64 * w + lowest_bit(bit)):
+                facets &= ~bit
+        write_facets(program, control, stack, rows, results, w, facets)
+
+
+@kernel
+def write_facets(
+    program: Program, control: Any, stack: Stack, rows: Rows, results: Results, w: int, slots: np.uint64
+) -> None:
+    """Add hyperplanes to the facets of the region that is being written, in the order of their numbers."""
+    facets = results.facets
+    index = control[EMITTED]
+    begin = results.ends[index - 1, 0] if index > 0 else 0
+    end = control[FACETS_EMITTED]
+    while slots != NONE:
+        slot = 64 * w + lowest_bit(slots)
+        slots &= slots - ONE
+        number = _hyperplane_number(program, stack, rows, slot)
+        i = end
+        while i > begin and facets[i - 1, 0] > number:
+            facets[i, 0] = facets[i - 1, 0]
+            facets[i, 1] = facets[i - 1, 1]
+            facets[i, 2] = facets[i - 1, 2]
+            i -= 1
+        facets[i, 0] = number
+        facets[i, 1] = stack.slot[slot, SIDE]
+        facets[i, 2] = slot
+        end += 1
+    control[FACETS_EMITTED] = end
+
+
+@kernel
+def _hyperplane_number(program: Program, stack: Stack, rows: Rows, slot: int) -> int:
+    place = stack.slot[slot, PLACE]
+    if place < program.domain_rows:
+        return place
+    return program.domain_rows + rows.whole[place, program.dim + BREAK]
+
+
+@kernel
+def _is_facet(program: Program, arena: Arena, stack: Stack, rows: Rows, start: int, n: int, slot: int) -> bool:
+    bits, ids, words = arena.bits, arena.ids, stack.used.shape[1]
+    word, bit = slot >> 6, ONE << np.uint64(slot & 63)
+    simple = True
+    for i in range(n):
+        v = ids[start + i]
+        if bits[v, word] & bit:
+            count = 0
+            for w in range(words):
+                count += count_bits(bits[v, w])
+            if count > program.dim:
+                simple = False
+    if simple:  # its vertices lie on no hyperplane but their own facets
+        return True
+    number = _hyperplane_number(program, stack, rows, slot)
+    for w in range(words):
+        common = ~NONE
+        for i in range(n):
+            v = ids[start + i]
+            if bits[v, word] & bit:
+                common &= bits[v, w]
+        while common != NONE:
+            other = 64 * w + lowest_bit(common)
+            common &= common - ONE
+            if other == slot:
+                continue
+            other_word, other_bit = other >> 6, ONE << np.uint64(other & 63)
+            same = True
+            for i in range(n):
+                v = ids[start + i]
+                if bits[v, other_word] & other_bit and not bits[v, word] & bit:
+                    same = False
+            if not same or _hyperplane_number(program, stack, rows, other) < number:
+                return False
+    return True
+
+
+@kernel
+def _write_vertices(control: Any, arena: Arena, results: Results, start: int, n: int, d: int) -> None:
+    end = control[VERTICES_EMITTED]
+    for i in range(n):
+        v = arena.ids[start + i]
+        for k in range(d):
+            results.vertices[end + i, k] = arena.x[v, k]
+        for w in range(results.vertex_tight.shape[1]):
+            results.vertex_tight[end + i, w] = arena.bits[v, w]
+    control[VERTICES_EMITTED] = end + n

@@ -1,0 +1,115 @@
+"""The last cut of a cell: when one hyperplane of the last stage is left, both halves are regions.
+
+About every second cut is of this kind. Its new vertices are needed for the halves' interior points alone, and the
+hyperplanes they lie on for their facets: so they are summed up and not kept, and their errors do not matter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from affinelens.kernels.bits import NONE, ONE, ZERO, count_bits
+from affinelens.engine.vertex.kernels.edges import list_edges, separate
+from affinelens.engine.vertex.kernels.emission import is_inside, placed, write_facets, write_region
+from affinelens.engine.vertex.kernels.frames import pop, take_slot
+from affinelens.kernels.compilation import merged
+from affinelens.kernels.lanes import LANES, load, splat, store, total
+from affinelens.engine.vertex.layout.program import BREAK_OFFSET, FOLLOWED, GROUPED, Program
+from affinelens.engine.vertex.layout.state import (
+    BREAK, COUNT, COUNT_ONLY, EMITTED, FACETS_EMITTED, FACET_COLUMN, FINISHED, FULL, IDS, IDS_USED, KIND, LIVE,
+    ORDINARY, ROOM, SIDE, STAGE, VERTEX_COLUMN, WORK, Arena, Results, Rows, Stack,
+)  # fmt: skip
+from affinelens.engine.vertex.kernels.vertices import along, share_of_edge
+
+# Not a last cut, or one that this way is not made for.
+ORDINARY_CUT = -1
+
+
+@merged
+def halve(
+    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, results: Results, f: int, unit: int
+) -> int:
+    """Write down both halves of frame f's cell and leave it, if that is all there is to do; else change nothing."""
+    frame, ids, x, bits = stack.frame, arena.ids, arena.x, arena.bits
+    stage = frame[f, STAGE]
+    is_last = stage == program.stages - 1 and frame[f, LIVE] == 1 and count_bits(stack.cutting[f, 0]) == 1
+    if not is_last or frame[f, KIND] != ORDINARY or program.stage[stage, GROUPED] or stage < program.selected_stages:
+        return ORDINARY_CUT
+    if control[COUNT_ONLY]:
+        control[EMITTED] += 2
+        control[WORK] += 4
+        results.counts[stage] += 2
+        pop(control, stack, f)
+        return FINISHED
+    if control[VERTEX_COLUMN] or program.stage[stage, FOLLOWED]:
+        return ORDINARY_CUT
+    d, words, index = program.dim, stack.used.shape[1], control[EMITTED]
+    if words > 1 or program.lanes > LANES:
+        return ORDINARY_CUT
+    with_facets = control[FACET_COLUMN] != 0
+    if index + 2 > control[ROOM] or (with_facets and control[FACETS_EMITTED] + 128 > len(results.facets)):
+        return FULL if index > 0 else ORDINARY_CUT
+    n, start, top = frame[f, COUNT], frame[f, IDS], control[IDS_USED]
+    place = unit + program.domain_rows + program.stage[stage, BREAK_OFFSET]
+    if top + n > len(ids) or n + LANES > len(arena.upper):
+        return ORDINARY_CUT
+    slot = take_slot(stack, f, place)
+    n_below, n_above, n_level = separate(arena, start, n, top, words, stack.cutting.shape[1], unit)
+    if slot < 0 or n_level > 0:
+        return ORDINARY_CUT
+
+    crossings = list_edges(arena, start, n, top, n_below, n_above, words, d)
+    if crossings < 0:
+        return ORDINARY_CUT
+
+    is_simple = True
+    lower, lower_used = splat(0.0), NONE
+    for i in range(n_below):
+        v = ids[top + i]
+        lower = lower + load(x, v * LANES)
+        lower_used |= bits[v, 0]
+        is_simple &= count_bits(bits[v, 0]) == d
+    middle, middle_used = splat(0.0), ONE << np.uint64(slot)
+    row = load(rows.row, place * rows.row.shape[1])
+    for i in range(crossings):
+        p, q = arena.upper[arena.edge_upper[i]], ids[top + arena.edge_lower[i]]
+        p_point, q_point = load(x, p * LANES), load(x, q * LANES)
+        share, _ = share_of_edge(total(row * p_point), total(row * q_point))
+        middle = middle + along(p_point, q_point - p_point, share)
+        middle_used |= bits[p, 0] & bits[q, 0]
+    upper, upper_used = middle, middle_used
+    for i in range(n_above):
+        v = arena.upper[i]
+        upper = upper + load(x, v * LANES)
+        upper_used |= bits[v, 0]
+        is_simple &= count_bits(bits[v, 0]) == d
+    lower_used |= middle_used
+    if with_facets and not is_simple:  # not every hyperplane that touches a half need be a facet of it
+        return ORDINARY_CUT
+
+    shift, scale = load(program.shift, 0), load(program.scale, 0)
+    lower = placed((lower + middle) / float(n_below + crossings), shift, scale)
+    upper = placed(upper / float(n_above + crossings), shift, scale)
+    stack.slot[slot, SIDE] = -1
+    store(arena.point, 0, lower)
+    if not is_inside(stack, rows, arena.point, ZERO, lower_used, LANES):
+        return ORDINARY_CUT
+    stack.slot[slot, SIDE] = 1
+    store(arena.point, 0, upper)
+    if not is_inside(stack, rows, arena.point, ZERO, upper_used, LANES):
+        return ORDINARY_CUT
+    b = rows.whole[place, d + BREAK]
+    for side in range(2):
+        stack.slot[slot, SIDE] = 2 * side - 1
+        rows.sign[b] = 2 * side - 1
+        store(arena.point, 0, lower if side == 0 else upper)
+        if with_facets:
+            used = lower_used if side == 0 else upper_used
+            write_facets(program, control, stack, rows, results, ZERO, used)
+        write_region(program, control, rows, results, arena.point)
+    control[WORK] += 8 + n
+    results.counts[stage] += 2
+    pop(control, stack, f)
+    return FINISHED

@@ -1,0 +1,131 @@
+"""Leaving cells early, where not every part of the last stage's cells is wanted.
+
+Let the stage before the last be open on a cell, with some of its breaks still cutting it. On any part of the cell a
+function of the last stage is ``base + sum w_b h_b`` over those cutting breaks b that the part lies above, where h_b is
+the break's function and w_b its weight. So it is at most ``base + sum over w_b > 0 of w_b max(0, h_b)``. That is a
+convex function: it is largest at one of the cell's vertices, and where it is negative at all of them the cell can be
+left before it is cut.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from affinelens.kernels.bits import NONE, ONE, lowest_bit
+from affinelens.engine.vertex.kernels.error_bounds import row_base, summed, value_bound
+from affinelens.kernels.compilation import kernel
+from affinelens.kernels.lanes import LANES, above, chosen, load, splat, spread, store_bytes
+from affinelens.engine.vertex.layout.program import (
+    BREAK_COLUMNS, BREAK_OFFSET, FIXED_CONSTANT_ERROR, FIXED_ERROR, FOLLOWERS, GAP, GROUPED, LANE_OFFSET, LUMPED, NORM,
+    PADDED, PADDED_BREAKS, PLAIN, TARGET, TARGETS, UNIT_OFFSET, Program,
+)  # fmt: skip
+from affinelens.engine.vertex.kernels.stage_opening import functions_at, units_at
+from affinelens.engine.vertex.layout.state import (
+    BREAK, COUNT, H_BASE, H_SIZE, IDS, LIVE, Arena, Functions, Rows, Stack,
+)  # fmt: skip
+from affinelens.engine.vertex.kernels.vertices import values_at
+
+# Weights are rounded thrice and up to 2**16 terms are added; this is far more than that can change.
+_SLACK = 2.0**-30
+
+
+@kernel
+def no_clause_holds(program: Program, rows: Rows) -> bool:
+    """Whether every clause has a break whose sign is negative."""
+    offset = program.stage[program.stages - 1, BREAK_OFFSET]
+    for clause in program.wanted:
+        possible = True
+        for b in range(len(clause)):
+            possible &= clause[b] == 0 or rows.sign[offset + b] >= 0
+        if possible:
+            return False
+    return True
+
+
+@kernel
+def can_be_left(
+    program: Program, functions: Functions, arena: Arena, stack: Stack, rows: Rows, f: int, stage: int
+) -> bool:
+    """Whether no part of frame f's cell, on which the stage before the last is open, can be wanted."""
+    last = stage + 1
+    if program.stage[stage, GROUPED] or not program.stage[last, PLAIN]:
+        return False
+    passing = _list_passing(program, functions, stack, rows, f, stage)
+    if passing < 0:
+        return False
+    d, levels, units = program.dim, functions.levels, program.unit.shape[1]
+    width, first_unit = program.stage[last, PADDED], program.stage[last, UNIT_OFFSET]
+    start = units_at(program, functions, stack, f, last)
+    root, constant_root = np.sqrt(stack.spread[f, 2 * last]), np.sqrt(stack.spread[f, 2 * last + 1])
+    ids, n = stack.frame[f, IDS], stack.frame[f, COUNT]
+    columns = -1
+    for entry in range(program.stage[stage, TARGETS], program.stage[stage + 1, TARGETS]):
+        if program.target[entry, TARGET] == last:
+            columns = program.target[entry, BREAK_COLUMNS]
+    for j in range(0, width, LANES):
+        u = first_unit + j
+        norm = load(program.unit, NORM * units + u)
+        error = summed(load(program.unit, FIXED_ERROR * units + u), norm, root)
+        constant_error = summed(load(program.unit, FIXED_CONSTANT_ERROR * units + u), norm, constant_root)
+        if program.accuracy[last, LUMPED] > 0.0:
+            constant_error = constant_error + error
+        size = splat(0.0)
+        for k in range(d):
+            size = size + abs(load(levels, start + k * width + j))
+        constant = load(levels, start + d * width + j)
+        base = row_base(error, constant_error, size, constant, d)
+        below = 255
+        for i in range(n):
+            v = arena.ids[ids + i]
+            value = values_at(levels, start + j, width, constant, arena.x, v, d)
+            bound = value_bound(base, size, arena.off[v])
+            total, reach = value + bound, abs(value) + bound
+            if columns >= 0:
+                for p in range(passing):
+                    b = np.int64(functions.passed[p])
+                    most = _largest_value(program, functions, arena, stack, f, stage, b, v)
+                    if not most <= 0.0:
+                        weight = load(program.columns, columns + b * width + j)
+                        share = most * chosen(above(splat(0.0), weight), splat(0.0), weight)
+                        total, reach = total + share, reach + share
+            below &= above(reach * -_SLACK, total)
+            if below == 0:
+                break
+        store_bytes(rows.sign, program.stage[last, BREAK_OFFSET] + j, spread(below) * np.uint64(255))
+    return no_clause_holds(program, rows)
+
+
+@kernel
+def _list_passing(program: Program, functions: Functions, stack: Stack, rows: Rows, f: int, stage: int) -> int:
+    """List the stage's breaks that only part of frame f's cell lies above; returns how many, or -1 if one has a gap."""
+    offset, lane = program.stage[stage, BREAK_OFFSET], program.stage[stage, LANE_OFFSET]
+    first = program.domain_rows + offset
+    count = 0
+    for w in range(stack.frame[f, LIVE]):
+        cutting = stack.cutting[f, w]
+        while cutting != NONE:
+            b = rows.whole[first + 64 * w + lowest_bit(cutting), program.dim + BREAK]
+            cutting &= cutting - ONE
+            functions.passed[count] = b - offset
+            count += 1
+            for k in range(program.hyperplane[b, FOLLOWERS], program.hyperplane[b + 1, FOLLOWERS]):
+                functions.passed[count] = program.followers[k] - offset
+                count += 1
+    for i in range(count):
+        if program.step[GAP, lane + functions.passed[i]] != 0.0:
+            return -1
+    return count
+
+
+@kernel
+def _largest_value(
+    program: Program, functions: Functions, arena: Arena, stack: Stack, f: int, stage: int, b: np.int64, v: int
+) -> float:
+    """The most that a break's function can be at a vertex."""
+    levels, table, d = functions.levels, functions.hyperplane, program.dim
+    stride, lane = program.stage[stage, PADDED_BREAKS], program.stage[stage, LANE_OFFSET] + b
+    start = functions_at(program, functions, stack, f, stage) + b
+    value = levels[start + d * stride]
+    for k in range(d):
+        value += levels[start + k * stride] * arena.x[v, k]
+    return value + value_bound(table[H_BASE, lane], table[H_SIZE, lane], arena.off[v])

@@ -1,0 +1,50 @@
+"""Keeping a walk to the cells in which selected regions lie.
+
+A region lies in a cell if and only if it is on the cell's side of every hyperplane that the cell was cut by. So the
+regions in a cell are shared out among its parts by one entry of their patterns a cut, and parts that get none are left.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from affinelens.kernels.compilation import inlined, kernel
+from affinelens.engine.vertex.layout.program import BREAK_OFFSET, CHOICE, CHOICE_OFFSET, POSITION, Program
+from affinelens.engine.vertex.layout.state import BREAK, CLIPPED, GROUP, KIND, SELECTED, STAGE, UNIT, WORK, Rows, Stack
+
+
+@inlined
+def select_side(program: Program, control: Any, stack: Stack, rows: Rows, f: int, side: int) -> int:
+    """Put first the regions that lie on one side of frame f's cut, 1 being above; returns how many."""
+    stage = stack.frame[f, STAGE]
+    if stage < 0 or stage >= program.selected_stages or stack.frame[f, KIND] == CLIPPED:
+        return stack.frame[f, SELECTED]
+    place = program.domain_rows + program.stage[stage, BREAK_OFFSET] + stack.frame[f, UNIT]
+    b = rows.whole[place, program.dim + BREAK]
+    choice = program.stage[stage, CHOICE_OFFSET] + program.hyperplane[b, CHOICE]
+    position = program.hyperplane[b, POSITION]
+    if side == 0:
+        return _put_first(program, control, stack, f, choice, 0, position)
+    return _put_first(program, control, stack, f, choice, position + 1, 1 << 30)
+
+
+@inlined
+def select_winner(program: Program, control: Any, stack: Stack, f: int, candidate: int) -> int:
+    """Put first the regions in frame f's cell in which a candidate wins its group; returns how many."""
+    if stack.frame[f, STAGE] >= program.selected_stages:
+        return stack.frame[f, SELECTED]
+    return _put_first(program, control, stack, f, stack.frame[f, GROUP], candidate, candidate)
+
+
+@kernel
+def _put_first(program: Program, control: Any, stack: Stack, f: int, choice: int, lowest: int, highest: int) -> int:
+    """Put first those regions in frame f's cell that are on one of some pieces of a choice; returns how many."""
+    order, found = stack.selected, 0
+    for i in range(stack.frame[f, SELECTED]):
+        region = order[i]
+        if lowest <= program.selection[region, choice] <= highest:
+            order[i] = order[found]
+            order[found] = region
+            found += 1
+    control[WORK] += stack.frame[f, SELECTED] >> 2
+    return found

@@ -1,0 +1,411 @@
+"""One stage's numbers for the kernels, and bounds on their errors that hold whatever the pattern is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma
+from affinelens.kernels.lanes import LANES
+from affinelens.network import Activation, MaxGroups, PiecewiseLinear
+from affinelens.network.canonical import AffineSum, Stage
+from affinelens.network.linear_map import Chain, Dense, LinearMap, Select
+from affinelens.restrict import RestrictedRows
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+# Bounds are sums of few non-negative terms computed in float64; this factor covers their own rounding.
+SLACK = 1.0 + 2.0**-30
+# Integers up to this size are exact in float64.
+_EXACT_INTEGERS = 2.0**53
+# Rows whose entries are multiples of a power of two above this never underflow.
+_LOWEST_EXPONENT = -960
+_UNDERFLOW = 2.0**-1000
+_SMALLEST = 5e-324
+SMALLEST_ACCURATE = 2.0**_LOWEST_EXPONENT
+# A Gram matrix is squared this many times to bound its largest eigenvalue; the factor covers the roundings.
+_SQUARINGS = 5
+_SQUARING_SLACK = 1.0 + 2.0**-10
+
+
+def padded(count: int) -> int:
+    """The next number of whole lanes."""
+    return -(-count // LANES) * LANES
+
+
+@dataclass(frozen=True, eq=False)
+class StageNumbers:
+    """A stage's pre-activations as float64: ``fixed [y; 1] + sum of maps applied to earlier stages' outputs``.
+
+    ``fixed`` includes what earlier units output below all their breaks. A map comes with whether its entries are
+    exact; each is correctly rounded otherwise. ``error``, if it is given, is how far the true functions may be from
+    these on the domain, and then all numbers are taken as they are. ``first_like`` says for every unit which one is
+    known to be the same function.
+    """
+
+    activation: Activation
+    fixed: Floats
+    fixed_is_exact: bool
+    maps: tuple[tuple[int, Floats, bool], ...]
+    first_like: Indices
+    error: Floats | None = None
+
+    @classmethod
+    def of_stage(cls, stage: Stage, chart: ExactMatrix, earlier: Sequence[Activation]) -> StageNumbers:
+        """From the model's own parameters: multiplied out exactly and rounded once."""
+        width = chart.shape[1]
+        maps = tuple((k - 1, *multiplied_out(linear)) for k, linear in stage.linear.sources if k > 0)
+        first_like = np.arange(stage.activation.size_in)
+        constants = _constants_alone(stage.linear, earlier)
+        if constants is not None:
+            table = np.zeros((len(constants), width))
+            table[:, -1] = constants
+            return cls(stage.activation, table, True, maps, first_like)
+        one = ExactMatrix.from_floats(np.append(np.zeros(width - 1), 1.0)[None, :])
+        sources = [chart]
+        for activation in earlier:
+            constants = np.zeros((activation.size_out, width))
+            constants[:, -1] = _lowest_offsets(activation)
+            sources.append(ExactMatrix.from_floats(constants))
+        total = stage.linear.propagate_exact(sources, one)
+        table = total.to_floats()
+        table[(table == 0) & _nonzero(total)] = _SMALLEST
+        exact = False
+        if np.isfinite(table).all():
+            again = ExactMatrix.from_floats(table)
+            exact = bool(again.numerators * total.denominator == total.numerators * again.denominator)
+        return cls(stage.activation, table, exact, maps, first_like)
+
+    @classmethod
+    def of_rows(
+        cls, rows: RestrictedRows, activation: Activation, earlier: Sequence[Activation], first_like: Indices
+    ) -> StageNumbers:
+        """From the rows of switching units, whose error on the domain is known."""
+        fixed, error = rows.fixed.copy(), rows.error
+        for k, matrix in rows.maps.items():
+            offsets = _lowest_offsets(earlier[k])
+            if offsets.any():
+                fixed[:, -1] += matrix @ offsets
+                error = error + SLACK * gamma(len(offsets) + 2) * (np.abs(matrix) @ np.abs(offsets))
+                error = error + SLACK * 2 * UNIT_ROUNDOFF * np.abs(fixed[:, -1])
+        maps = tuple((k, matrix, True) for k, matrix in rows.maps.items())
+        return cls(activation, fixed, False, maps, first_like, error)
+
+
+def _constants_alone(linear: AffineSum, earlier: Sequence[Activation]) -> Floats | None:
+    """The bias of a stage that takes nothing from the input, nor constants from earlier stages; None if it is rounded.
+
+    That is the usual case, and spares it rational arithmetic.
+    """
+    if any(k == 0 or _lowest_offsets(earlier[k - 1]).any() for k, _ in linear.sources):
+        return None
+    if linear.bias is None:
+        return np.zeros(linear.size)
+    column, exact = multiplied_out(linear.bias)
+    return column[:, 0] if exact else None
+
+
+def _lowest_offsets(activation: Activation) -> Floats:
+    """The constant of each unit's lowest piece."""
+    if isinstance(activation, PiecewiseLinear):
+        return activation.offsets[:, 0]
+    return np.zeros(activation.size_out)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """What one source stage adds to a stage: a column a break (or group), and a column a unit with a base slope."""
+
+    source: int
+    per_break: Floats
+    per_unit: Floats | None
+    exact: bool
+    square_norms: Floats
+    bound: Floats
+    exponent: int
+
+
+class StageParts:
+    """One stage's arrays, and bounds that hold whatever the pattern is."""
+
+    def __init__(self, numbers: StageNumbers, earlier: Sequence[StageParts]) -> None:
+        self.numbers = numbers
+        self.activation = numbers.activation
+        self.units = self.activation.size_in
+        self.padded = padded(self.units)
+        self.padded_breaks = padded(len(self.activation.breaks))
+        self._earlier = earlier
+        self.jump, self.gap, self.base_slope = _pieces(self.activation)
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        found = []
+        for source, matrix, exact in self.numbers.maps:
+            before = self._earlier[source]
+            unit_of = before.activation.breaks.plus if not before.grouped else np.arange(before.activation.size_out)
+            jump = before.jump if not before.grouped else np.ones(len(unit_of))
+            taken = matrix[:, unit_of]
+            changes = taken * jump
+            base = before.base_slope
+            squares = _squares(taken, jump)
+            bound = np.abs(changes) @ before.break_bound
+            exponents = [_lowest_exponent(changes) + before.exponent]
+            if base.any():
+                squares = squares + _squares(matrix[:, base != 0], base[base != 0])
+                bound = bound + np.abs(matrix * base) @ before.bound
+                exponents.append(_lowest_exponent(matrix * base) + before.exponent)
+            exact = exact and before.has_unit_slopes
+            found.append(
+                Block(
+                    source, self._pad(changes.T), self._pad((matrix * base).T) if base.any() else None,
+                    exact, squares, bound, min(exponents),
+                )
+            )  # fmt: skip
+        return found
+
+    def _pad(self, rows: Floats) -> Floats:
+        table = np.zeros((len(rows), self.padded))
+        table[:, : rows.shape[1]] = rows
+        return table
+
+    @property
+    def grouped(self) -> bool:
+        return isinstance(self.activation, MaxGroups)
+
+    @cached_property
+    def has_unit_slopes(self) -> bool:
+        """Whether all slopes are 0 or 1 or -1, so that multiplying by their differences rounds nothing."""
+        slopes = getattr(self.activation, "slopes", np.ones(1))
+        return bool(((slopes == 0.0) | (np.abs(slopes) == 1.0)).all())
+
+    @cached_property
+    def bound(self) -> Floats:
+        """Upper bound on the entries of every unit's function, under any pattern."""
+        return SLACK * (np.abs(self.numbers.fixed) + sum(block.bound for block in self.blocks))
+
+    @cached_property
+    def break_bound(self) -> Floats:
+        """As :attr:`bound`, for what is added when a break is passed or a group's winner is known."""
+        if isinstance(self.activation, MaxGroups):
+            return np.array([self.bound[a:b].max(axis=0) for a, b in pairwise(self.activation.starts.tolist())])
+        return self._hyperplane_bound
+
+    @cached_property
+    def _hyperplane_bound(self) -> Floats:
+        breaks = self.activation.breaks
+        paired = np.where(breaks.minus[:, None] >= 0, self.bound[breaks.minus], 0.0)
+        bound = self.bound[breaks.plus] + paired
+        bound[:, -1] += np.abs(breaks.threshold)
+        return SLACK * bound
+
+    @cached_property
+    def exponent(self) -> int:
+        """All entries of the stage's functions are multiples of 2 to this power, under any pattern."""
+        own = min(_lowest_exponent(self.numbers.fixed), _lowest_exponent(self.activation.breaks.threshold))
+        return min([own, *(block.exponent for block in self.blocks)])
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether float64 holds every function of the stage without rounding, whatever the pattern."""
+        if self.numbers.error is not None:
+            return False
+        largest = max(self.bound.max(initial=0.0), self._hyperplane_bound.max(initial=0.0))
+        return (
+            self.numbers.fixed_is_exact
+            and all(block.exact and self._earlier[block.source].exact for block in self.blocks)
+            and not any(self._earlier[block.source].gap.any() for block in self.blocks)
+            and self.exponent > _LOWEST_EXPONENT
+            and bool(largest < np.ldexp(_EXACT_INTEGERS, min(self.exponent, 0)))
+        )
+
+    @property
+    def quantum(self) -> float:
+        """The power of two that all entries are multiples of, or 0 if they are not held exactly."""
+        return float(np.ldexp(1.0, min(self.exponent, 0))) if self.exact else 0.0
+
+    @cached_property
+    def rounding(self) -> float:
+        """Relative error of the sum over sources: any order, with each coefficient rounded."""
+        if self.exact:
+            return 0.0
+        terms = sum(len(b.per_break) + (0 if b.per_unit is None else len(b.per_unit)) for b in self.blocks)
+        return SLACK * (gamma(terms + 2) + 4 * UNIT_ROUNDOFF)
+
+    @cached_property
+    def errors(self) -> tuple[Floats, Floats]:
+        """Error of the fixed part (rounded once) and of adding to it: of the coefficients, and of the constant."""
+        if self.numbers.error is not None:
+            size = np.abs(self.numbers.fixed).sum(axis=1)
+            return np.zeros(self.units), SLACK * (self.numbers.error + (self.rounding + 2 * UNIT_ROUNDOFF) * size)
+        size = np.abs(self.numbers.fixed)
+        unit = 0.0 if self.exact else SLACK * (self.rounding + 2 * UNIT_ROUNDOFF)
+        extra = 0.0 if self.exponent > _LOWEST_EXPONENT else _UNDERFLOW
+        return unit * size[:, :-1].sum(axis=1) + extra, unit * size[:, -1] + extra
+
+    def copies(self) -> list[tuple[int, int, int]]:
+        """Units that are just the output of an earlier ReLU: their number, and the stage and unit they repeat."""
+        found = []
+        fixed = self.numbers.fixed.any(axis=1)
+        if self.numbers.error is not None:
+            fixed |= self.numbers.error > 0.0
+        used = sum((matrix != 0).sum(axis=1) for _, matrix, _ in self.numbers.maps)
+        for source, matrix, exact in self.numbers.maps:
+            if not exact or not _is_relu(self._earlier[source].activation):
+                continue
+            for unit in np.flatnonzero(~fixed & (used == 1) & (matrix == 1.0).any(axis=1)).tolist():
+                found.append((unit, source, int(matrix[unit].argmax())))
+        return found
+
+    def fixed_rows(self) -> Floats:
+        return self._pad(self.numbers.fixed.T)
+
+    def norms(self) -> Floats:
+        total = np.zeros(self.units)
+        for block in self.blocks:
+            total += block.square_norms
+        return SLACK * np.sqrt(total)
+
+    @property
+    def is_lumped(self) -> bool:
+        """Whether errors are bounded as functions on the domain, not coefficient by coefficient."""
+        return self.numbers.error is not None
+
+    @cached_property
+    def lumped_norms(self) -> tuple[float, float, float]:
+        """Where errors are lumped: norms of the fixed errors and of all rows' norms, and of the map of errors.
+
+        At every point of the domain the errors of the stage's units, as a vector, are at most the first plus what
+        rounding adds (the second times that of the terms) plus the third times the norm of all earlier units' errors.
+        """
+        if not self.is_lumped:
+            return 0.0, 0.0, 0.0
+        fixed, rows = np.linalg.norm(self.errors[1]), np.linalg.norm(self.norms())
+        matrices = [matrix * _largest_slopes(self._earlier[k].activation) for k, matrix, _ in self.numbers.maps]
+        largest = _norm_at_most(np.hstack(matrices)) if matrices else 0.0
+        return SLACK * float(fixed), SLACK * float(rows), largest
+
+    def padded_column(self, values: Floats) -> Floats:
+        return self._pad(values[None, :])[0]
+
+
+def _pieces(activation: Activation) -> tuple[Floats, Floats, Floats]:
+    """Change of slope at each break, what continuity leaves over there, and the slope below all breaks."""
+    count = len(activation.breaks)
+    jump, gap = np.zeros(count), np.zeros(count)
+    if not isinstance(activation, PiecewiseLinear):
+        return jump, gap, np.zeros(activation.size_in)
+    unit, position = np.nonzero(np.isfinite(activation.breakpoints))
+    if not (activation.breakpoints[unit, position].any() or activation.offsets.any()):
+        return activation.slopes[unit, position + 1] - activation.slopes[unit, position], gap, activation.slopes[:, 0]
+    for b, (u, k) in enumerate(zip(unit.tolist(), position.tolist(), strict=True)):
+        t, s, o = activation.breakpoints[u, k], activation.slopes[u], activation.offsets[u]
+        change = Fraction(s[k + 1]) - Fraction(s[k])
+        jump[b] = float(change)
+        left_over = abs(change * Fraction(t) + Fraction(o[k + 1]) - Fraction(o[k]))
+        gap[b] = SLACK * float(left_over) + (_UNDERFLOW if left_over else 0.0)
+    return jump, gap, activation.slopes[:, 0].copy()
+
+
+def _squares(matrix: Floats, factor: Floats) -> Floats:
+    """Squared norms of rows, rounded up; infinite where a product with a factor may have lost its relative accuracy."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares: Floats = (matrix**2 + _UNDERFLOW * (matrix != 0)).sum(axis=1)
+        lost = (matrix != 0) & (factor != 0) & (np.abs(matrix * factor) < SMALLEST_ACCURATE)
+    squares[lost.any(axis=1)] = np.inf
+    return squares
+
+
+def _norm_at_most(matrix: Floats) -> float:
+    """A bound on a matrix's largest singular value, a few percent above it.
+
+    Its square is the largest eigenvalue of the Gram matrix G. That of ``G^(2^k)`` is its power, and at most the
+    Frobenius norm.
+    """
+    largest = float(np.abs(matrix).max(initial=0.0))
+    if largest == 0.0 or not np.isfinite(largest):
+        return largest
+    scaled = matrix / largest
+    gram = scaled @ scaled.T if len(matrix) <= matrix.shape[1] else scaled.T @ scaled
+    bound = largest
+    for k in range(_SQUARINGS + 1):
+        size = float(np.linalg.norm(gram))
+        bound *= size ** (0.5 ** (k + 1))
+        gram = gram / size
+        if k < _SQUARINGS:
+            gram = gram @ gram
+    return _SQUARING_SLACK * bound
+
+
+def _nonzero(matrix: ExactMatrix) -> NDArray[np.bool_]:
+    return np.array([bool(n) for n in matrix.numerators.entries()], dtype=bool).reshape(matrix.shape)
+
+
+def multiplied_out(linear: LinearMap) -> tuple[Floats, bool]:
+    """A linear map multiplied out, each entry correctly rounded; and whether nothing was rounded."""
+    if isinstance(linear, Dense):
+        return linear.weight, True
+    unrounded = _multiplied_without_rounding(linear)
+    if unrounded is not None:
+        return unrounded, True
+    exact = linear.apply_exact(ExactMatrix.from_floats(np.eye(linear.size_in)))
+    table = exact.to_floats()
+    table[(np.abs(table) < SMALLEST_ACCURATE) & _nonzero(exact)] = np.nan
+    if not np.isfinite(table).all():
+        return table, False
+    again = ExactMatrix.from_floats(table)
+    return table, bool(again.numerators * exact.denominator == exact.numerators * again.denominator)
+
+
+def _multiplied_without_rounding(linear: LinearMap) -> Floats | None:
+    """A chain of matrices multiplied in float64, if all sums on the way are integers times a power of two that fit."""
+    if not isinstance(linear, Chain):
+        return None
+    table, exponent = np.eye(linear.size_in), 0
+    for part in linear.maps:
+        if isinstance(part, Select):
+            table = part.apply(table)
+            continue
+        if not isinstance(part, Dense):
+            return None
+        exponent = min(0, exponent + _lowest_exponent(part.weight))
+        with np.errstate(over="ignore"):
+            largest = part.apply_absolute(np.abs(table)).max(initial=0.0)
+        if exponent <= _LOWEST_EXPONENT or not largest < np.ldexp(_EXACT_INTEGERS, exponent):
+            return None
+        table = part.apply(table)
+    return table
+
+
+def _lowest_exponent(values: Floats) -> int:
+    """The largest e such that all values are multiples of ``2**e`` (a large number if all are zero)."""
+    finite = values[np.isfinite(values) & (values != 0)]
+    if not finite.size:
+        return 2000
+    mantissas, exponents = np.frexp(finite)
+    whole = np.ldexp(mantissas, 53).astype(np.int64)
+    trailing = np.log2((whole & -whole).astype(np.float64)).astype(np.int64)
+    return int((exponents.astype(np.int64) - 53 + trailing).min())
+
+
+def _is_relu(activation: Activation) -> bool:
+    return (
+        isinstance(activation, PiecewiseLinear)
+        and activation.breakpoints.shape[1] == 1
+        and not activation.breakpoints.any()
+        and bool((activation.slopes == (0.0, 1.0)).all())
+        and not activation.offsets.any()
+    )
+
+
+def _largest_slopes(activation: Activation) -> Floats:
+    """The steepest slope of each output."""
+    if isinstance(activation, PiecewiseLinear):
+        slopes: Floats = np.abs(activation.slopes).max(axis=1)
+        return slopes
+    return np.ones(activation.size_out)

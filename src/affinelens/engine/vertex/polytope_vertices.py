@@ -1,0 +1,45 @@
+"""The vertices of one polytope: the vertex engine on a domain, before any unit of a network cuts it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.domain import Frame
+from affinelens.engine.vertex.exact.arbiter import Arbiter
+from affinelens.engine.vertex.kernels.arrangement import advance
+from affinelens.engine.vertex.layout.program import Compiled, compile_program
+from affinelens.engine.vertex.layout.state import COUNT, DEPTH, EMITTED, GROW_ARENA, IDS, STAGE, UNDECIDED, new_state
+from affinelens.network import AffineSum, Network
+from affinelens.walk import Vertices
+
+Floats = NDArray[np.float64]
+Words = NDArray[np.uint64]
+
+
+def polytope_vertices(frame: Frame) -> Vertices:
+    """The vertices of a frame's domain, as those of a single region."""
+    nothing = Network((frame.inputs,), (), AffineSum(0, ()))
+    compiled = compile_program(nothing, frame)
+    points, tight = domain_cell(compiled)
+    return Vertices(points * compiled.scale + compiled.shift, tight, np.array([0, len(points)]))
+
+
+def domain_cell(compiled: Compiled) -> tuple[Floats, Words]:
+    """The domain's vertices in the kernels' coordinates, and bits for the hyperplanes that each lies on."""
+    state, arbiter = new_state(compiled, 1), Arbiter(compiled)
+    while True:
+        depth = int(state.control[DEPTH])
+        stages = state.stack.frame[:depth, STAGE]
+        if depth and (stages[-1] >= 0 or state.control[EMITTED]):
+            cell: Any = state.stack.frame[int(np.flatnonzero(stages < 0)[-1])]
+            ids = state.arena.ids[int(cell[IDS]) :][: int(cell[COUNT])]
+            points = np.ascontiguousarray(state.arena.x[ids, : compiled.program.dim])
+            return points, np.ascontiguousarray(state.tight(ids))
+        status = advance(compiled, state, 0)
+        if status == UNDECIDED:
+            arbiter.answer(state)
+        elif status >= GROW_ARENA:
+            state = state.grown(status)

@@ -1,0 +1,242 @@
+"""Checking a set of regions again, without the engine that found it.
+
+That the set is complete follows from three facts that are each proved here: its regions exist, because their points
+have their patterns; their stated facets are all that they have; and beyond every facet lies another region of the set
+or the outside of the domain. The regions of a convex domain are connected through their facets (paper, Theorem 2), so
+none can be missing.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.errors import AffineLensError
+from affinelens.measure.audit.facet_lists import FacetLists
+from affinelens.measure.audit.random_points import drawn_points, network_agrees
+from affinelens.measure.audit.stated_facets import beyond_and_mutual, first_misfit
+from affinelens.measure.audit.stated_patterns import StatedPatterns, first_repeated
+from affinelens.measure.geometry.volumes import domain_volume
+from affinelens.regions import Regions, all_vertices, located_coordinates, neighbor_values
+
+Indices = NDArray[np.int64]
+# How wide a report's lines are.
+_WIDTH = 79
+_MOST_SAMPLES = 10**7
+# Vertices are rounded, so volumes are: they must agree in half of the digits. A region that is missing is found by its
+# neighbours, however small.
+_HALF_THE_DIGITS = 2.0**-26
+
+
+class Finding(Enum):
+    """What a check came to; the value is the word shown to the user."""
+
+    PROVED = "proved"
+    MEASURED = "measured"
+    SAMPLED = "sampled"
+    OPEN = "open"
+    FAILED = "FAILED"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked: what it came to, of how many, and a sentence that says so."""
+
+    name: str
+    finding: Finding
+    count: int
+    detail: str
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """All that was checked. ``passed`` says that nothing failed, ``proves_complete`` that no region can be missing."""
+
+    checks: tuple[Check, ...]
+    seconds: float
+
+    def __getitem__(self, name: str) -> Check:
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise KeyError(name)
+
+    @property
+    def passed(self) -> bool:
+        return all(check.finding is not Finding.FAILED for check in self.checks)
+
+    @property
+    def proves_complete(self) -> bool:
+        return self["complete"].finding is Finding.PROVED
+
+    def to_json(self) -> dict[str, Any]:
+        checks = [
+            {"name": check.name, "finding": check.finding.name, "count": check.count, "detail": check.detail}
+            for check in self.checks
+        ]
+        return {
+            "passed": self.passed, "proves_complete": self.proves_complete, "seconds": round(self.seconds, 3),
+            "checks": checks,
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        lines = [_line(f"{check.name:<13} {check.finding!s:<9} ", check.detail) for check in self.checks]
+        end = "passed" if self.passed else "FAILED"
+        return "\n".join([*lines, f"audit {end} in {self.seconds:.3g} s"])
+
+
+def _line(label: str, text: str) -> str:
+    """A label and a text beside it, on as many lines as it takes."""
+    return textwrap.fill(text, _WIDTH, initial_indent=label, subsequent_indent=" " * len(label))
+
+
+def audit(regions: Regions, *, samples: int = 1000, seed: int = 0) -> AuditReport:
+    """Check points, patterns, facets, volumes and random points of a set of regions."""
+    if not 0 <= samples <= _MOST_SAMPLES:
+        raise AffineLensError(f"an audit draws from 0 to {_MOST_SAMPLES:,} random points, but {samples} were asked for")
+    started = time.perf_counter()
+    checks = tuple(_checks(regions, samples, seed))
+    return AuditReport(checks, time.perf_counter() - started)
+
+
+def _checks(regions: Regions, samples: int, seed: int) -> Iterator[Check]:
+    """The checks in order; what needs facts that did not hold is not looked at."""
+    found = [_points(regions), _patterns(regions)]
+    sound = all(check.finding is Finding.PROVED for check in found)
+    if not sound:
+        blamed = "not looked at, because the patterns are wrong"
+        found += [Check(name, Finding.OPEN, 0, blamed) for name in ("facets", "facet lists", "neighbours", "volumes")]
+    elif regions.outcome.table.facets is None:
+        missing = "the run was made without facets"
+        found += [Check(name, Finding.OPEN, 0, missing) for name in ("facets", "facet lists", "neighbours")]
+        found.append(_volumes(regions))
+    else:
+        facets = _facets(regions)
+        found.append(facets)
+        if facets.finding is Finding.FAILED:
+            blamed = "not looked at, because facets are wrong"
+            found += [Check(name, Finding.OPEN, 0, blamed) for name in ("facet lists", "neighbours", "volumes")]
+        else:
+            found += [_facet_lists(regions, seed), _neighbors(regions)]
+            if any(check.finding is Finding.FAILED for check in found):
+                found.append(Check("volumes", Finding.OPEN, 0, "not looked at, because regions or facets are missing"))
+            else:
+                found.append(_volumes(regions))
+    if sound:
+        found.append(_random_points(regions, samples, seed))
+    else:
+        found.append(Check("random points", Finding.OPEN, 0, "not looked at, because the patterns are wrong"))
+    yield from found
+    yield _complete(regions, {check.name: check for check in found})
+
+
+def _points(regions: Regions) -> Check:
+    stated = StatedPatterns(regions)
+    wrong = stated.first_misplaced()
+    if wrong is not None:
+        return Check("points", Finding.FAILED, 1, f"region {wrong.region}: {wrong.reason}")
+    detail = (
+        f"all {len(regions):,} interior points are strictly inside the domain and have the stated pattern, strictly "
+        f"({stated.tally.signs:,} signs, {stated.tally.exactly:,} of them in rational arithmetic)"
+    )
+    return Check("points", Finding.PROVED, len(regions), detail)
+
+
+def _patterns(regions: Regions) -> Check:
+    twice = first_repeated(regions)
+    if twice is not None:
+        return Check("patterns", Finding.FAILED, 1, f"regions {twice[0]} and {twice[1]} have the same pattern")
+    return Check("patterns", Finding.PROVED, len(regions), f"all {len(regions):,} patterns are different")
+
+
+def _facets(regions: Regions) -> Check:
+    wrong = first_misfit(regions)
+    if wrong is not None:
+        return Check("facets", Finding.FAILED, 1, wrong)
+    count = len(regions.facet_values)
+    return Check("facets", Finding.PROVED, count, f"all {count:,} facets lie on borders of the stated pieces")
+
+
+def _facet_lists(regions: Regions, seed: int) -> Check:
+    lists = FacetLists(regions, seed)
+    wrong = lists.first_incomplete()
+    if wrong is not None:
+        return Check("facet lists", Finding.FAILED, 1, f"region {wrong[0]} is also bounded by {wrong[1]}")
+    tally = lists.tally
+    if tally.regions == 0 and len(regions):
+        return Check("facet lists", Finding.OPEN, 0, f"not looked at in dimension {regions.domain.dim}")
+    whole = tally.regions == len(regions)
+    detail = (
+        f"the stated facets of {'all ' if whole else ''}{tally.regions:,} regions are all they have "
+        f"({tally.constraints:,} constraints, {tally.exactly:,} of them in rational arithmetic)"
+    )
+    return Check("facet lists", Finding.PROVED if whole else Finding.SAMPLED, tally.regions, detail)
+
+
+def _neighbors(regions: Regions) -> Check:
+    if not regions.certificate.complete:
+        return Check("neighbours", Finding.OPEN, 0, "the set is incomplete, so facets may lead out of it")
+    wrong = beyond_and_mutual(regions)
+    if wrong is not None:
+        return Check("neighbours", Finding.FAILED, 1, wrong)
+    inner = int(np.count_nonzero(neighbor_values(regions) >= 0))
+    detail = f"beyond all {inner:,} facets inside the domain lies a region of the run, with the same facet"
+    return Check("neighbours", Finding.PROVED, inner, detail)
+
+
+def _volumes(regions: Regions) -> Check:
+    from affinelens.convex.volume import cell_volumes
+
+    if not regions.certificate.complete:
+        return Check("volumes", Finding.OPEN, 0, "the set is incomplete, so volumes need not sum to the domain's")
+    try:
+        corners = all_vertices(regions)
+    except AffineLensError:
+        return Check("volumes", Finding.OPEN, 0, f"not looked at in dimension {regions.domain.dim}")
+    volumes = cell_volumes(corners.points, corners.offsets[1:], corners.tight, regions.domain.dim)
+    whole = domain_volume(regions.domain)
+    off = abs(float(volumes.sum()) / whole - 1)
+    finding = Finding.MEASURED if off < _HALF_THE_DIGITS else Finding.FAILED
+    return Check("volumes", finding, len(volumes), f"volumes sum to the domain's, {whole:.6g}, up to {off:.1e} of it")
+
+
+def _random_points(regions: Regions, samples: int, seed: int) -> Check:
+    points = drawn_points(regions, samples, seed)
+    if not len(points):
+        return Check("random points", Finding.OPEN, 0, "none were drawn")
+    places = located_coordinates(regions, points)
+    lost, found = int(np.count_nonzero(places < 0)), places >= 0
+    if lost and regions.certificate.complete:
+        example = points[np.argmin(places)].tolist()
+        shown = ", ".join(f"{v:.6g}" for v in example[:4])
+        return Check("random points", Finding.FAILED, lost, f"{lost:,} lie in no region, such as ({shown})")
+    if not network_agrees(regions, points[found], places[found]):
+        return Check("random points", Finding.FAILED, 1, "the whole network has another pattern where one is drawn")
+    where = f"all {len(points):,}" if not lost else f"{int(found.sum()):,} of {len(points):,}"
+    return Check("random points", Finding.SAMPLED, len(points), f"{where} lie in exactly one region")
+
+
+def _complete(regions: Regions, checks: dict[str, Check]) -> Check:
+    if any(check.finding is Finding.FAILED for check in checks.values()):
+        return Check("complete", Finding.OPEN, 0, "nothing can be said of a run that is wrong")
+    if not regions.certificate.complete:
+        return Check("complete", Finding.OPEN, 0, f"cannot be claimed: {regions.status}")
+    if not len(regions):
+        return Check("complete", Finding.FAILED, 0, "a complete run has at least one region")
+    needed = [checks[name] for name in ("points", "patterns", "facets", "facet lists", "neighbours")]
+    if all(check.finding is Finding.PROVED for check in needed):
+        return Check("complete", Finding.PROVED, len(regions), "no region is missing, by the paper's Theorem 2")
+    others = ", ".join(check.name for check in needed if check.finding is not Finding.PROVED)
+    if checks["facet lists"].finding is Finding.SAMPLED:
+        return Check("complete", Finding.SAMPLED, len(regions), "no region is missing if all facet lists are right")
+    return Check("complete", Finding.OPEN, 0, f"not proved, because this was not: {others}")

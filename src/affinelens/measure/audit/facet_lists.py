@@ -1,0 +1,388 @@
+"""Are the stated facets all that a region has? They are if they imply every other constraint of its pattern.
+
+Let P be what a region's stated facets bound. The region itself is where all constraints of its pattern and of the
+domain hold; P contains it, and equals it if each of these constraints, as a function u, is nowhere negative on P. That
+is proved by multipliers: ``u = sum_i m_i f_i + r`` with facets' functions f_i, all m_i >= 0, and a rest r that is
+positive all over a box around the domain in spite of all rounding. Multipliers that are good enough are those of a
+vertex of P where u is smallest, so the vertices are found, in float64, by trying all sets of facets: no more than a
+hint. What stays open is decided by an exact linear program.
+
+The box is twice as wide as the domain. Where the domain's own constraints hold on all of P in the box, P does not
+reach the box's border, and then P, being convex, has no points outside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+from flint import fmpq, fmpz, fmpz_mat
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import UNIT_ROUNDOFF, ExactProgram, Infeasible
+from affinelens.kernels.announcement import compile_announced
+from affinelens.measure.audit.stated_patterns import expected_signs
+from affinelens.regions import Regions, restricted_functions
+from affinelens.regions.region_functions import RegionFunctions
+from affinelens.regions.region_pieces import RegionPieces
+from affinelens.restrict import RestrictedFunctions
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Signs = NDArray[np.int8]
+# How many operations are spent on trying sets of facets; then it is a sample of regions that is looked at.
+_MOST_OPERATIONS = 5 * 10**10
+# Constraints of several regions are looked at together as long as they take no more numbers than this.
+_NUMBERS_AT_ONCE = 1 << 17
+# An affine function that is at most e on a box is at most 3 e on one twice as wide; the rest covers the box's rounding.
+_WIDER = 4.0
+# Sets of facets that meet in a vertex, remembered for one region.
+_MOST_VERTICES = 1 << 12
+# A set of facets is tried if it is not obviously singular, meets inside P and has multipliers of the right sign, up to
+# this; nothing rests on it, because the multipliers are proved afterwards.
+_HINT = 1e-9
+
+
+@dataclass
+class ListTally:
+    """How many regions and constraints were looked at, and how many constraints in rational arithmetic."""
+
+    regions: int = 0
+    constraints: int = 0
+    exactly: int = 0
+
+
+class FacetLists:
+    """The lists of facets that a set of regions states; patterns and points must be right."""
+
+    def __init__(self, regions: Regions, seed: int) -> None:
+        self._regions = regions
+        self._part = restricted_functions(regions)
+        self._composition = RegionFunctions.of(regions)
+        self._pieces = RegionPieces(self._part.restricted, regions.switching_patterns, regions.outcome.switching)
+        self._frame = regions.domain.frame
+        lower, upper = self._frame.lower, self._frame.upper
+        self._middle = lower + (upper - lower) / 2
+        self._radius = np.maximum(upper - self._middle, self._middle - lower) * (1 + 4 * UNIT_ROUNDOFF)
+        self._box = [
+            [fmpq(*float(v).as_integer_ratio()) for v in self._middle + side * 2 * self._radius] for side in (-1, 1)
+        ]
+        self._reach = np.append(np.maximum(np.abs(lower), np.abs(upper)), 1.0)
+        self._domain = self._frame.rows.to_floats()
+        self._breaks = _break_table(self._composition, self._part)
+        self._place = _places(regions)
+        self.wanted = _affordable(np.diff(regions.facet_offsets), self._frame.dim, seed)
+        self.tally = ListTally()
+
+    def first_incomplete(self) -> tuple[int, str] | None:
+        """A region that has a facet which it does not state, and where, or None if there is none."""
+        constraints = self._frame.rows.shape[0] + sum(len(stage.breaks) for stage in self._part.restricted.stages)
+        at_once = max(1, _NUMBERS_AT_ONCE // (constraints * (self._frame.dim + 1)))
+        count = len(self._regions)
+        for start in range(0, count, at_once):
+            block = slice(start, min(start + at_once, count))
+            if not self.wanted[block].any():
+                continue
+            wrong = self._first_not_implied(block)
+            if wrong is not None:
+                return wrong
+        return None
+
+    def _first_not_implied(self, block: slice) -> tuple[int, str] | None:
+        dim, wanted = self._frame.dim, self.wanted[block]
+        *before, _ = self._composition.functions(np.arange(block.start, block.stop))
+        signs = self._signs(block)
+        offsets = self._regions.facet_offsets[block.start : block.stop + 1]
+        listed = self._place[self._regions.facet_values[offsets[0] : offsets[-1]]]
+        undecided = np.zeros(signs.shape, dtype=bool)
+        hints = np.full((*signs.shape, dim), -1, dtype=np.int32)
+        empty = np.zeros((0, block.stop - block.start, dim + 1))
+        functions = np.concatenate([empty, *(stage.table[:, stage.place] for stage in before)])
+        arguments = (
+            functions, self._domain, self._breaks, signs, listed, offsets - offsets[0], wanted,
+            self._middle, self._radius, self._reach, undecided, hints,
+        )  # fmt: skip
+        compile_announced(_prove_implied, lambda: _prove_implied(*arguments), None)
+        _prove_implied(*arguments)
+        self.tally.regions += int(wanted.sum())
+        self.tally.constraints += int(np.count_nonzero(signs[wanted]))
+        for i in np.flatnonzero(undecided.any(axis=1)).tolist():
+            exact = _ExactRegion(self._regions, block.start + i, signs[i], self._place, self._box)
+            for j in np.flatnonzero(undecided[i]).tolist():
+                self.tally.exactly += 1
+                if not exact.implies(j, hints[i, j].tolist()):
+                    return block.start + i, self._named(j)
+        return None
+
+    def _signs(self, block: slice) -> Signs:
+        """By what each constraint's function is multiplied so that it is not negative on a region; 0: it may be.
+
+        A row a region; those of the domain come first.
+        """
+        sides = [np.ones((len(self._domain), block.stop - block.start), dtype=np.int8)]
+        for index, stage in enumerate(self._part.restricted.stages):
+            sides.append(expected_signs(stage.activation, self._pieces.of(index, np.arange(block.start, block.stop))))
+        return np.ascontiguousarray(np.concatenate(sides).T)
+
+    def _named(self, constraint: int) -> str:
+        number = constraint
+        if constraint >= len(self._domain):
+            number = len(self._domain) + int(self._part.restricted.breaks[constraint - len(self._domain)])
+        return self._regions.describe_hyperplane(number)
+
+
+class _ExactRegion:
+    """One region's constraints in rational arithmetic, and what its stated facets bound inside a box."""
+
+    def __init__(self, regions: Regions, region: int, signs: Signs, place: Indices, box: Sequence[list[fmpq]]) -> None:
+        self._part = restricted_functions(regions)
+        self._pattern = regions.pattern(region)
+        self._rows = regions.domain.frame.rows
+        self._signs = signs
+        self._ends = np.cumsum([self._rows.shape[0], *(len(stage.breaks) for stage in self._part.restricted.stages)])
+        facets = [self._row(j) for j in place[regions[region].facet_numbers].tolist()]
+        table = fmpz_mat(len(facets), self._rows.shape[1], [a for row in facets for a in row])
+        self._program = ExactProgram(table, *box)
+
+    def implies(self, constraint: int, hint: list[int]) -> bool:
+        """Whether the stated facets imply a constraint; a hint is a set of facets that may do, or begins with -1."""
+        row = self._row(constraint)
+        if not any(row):
+            return True
+        enough = fmpq(row[-1])
+        best = self._program.maximise([-a for a in row[:-1]], start=hint if hint[0] >= 0 else None, enough=enough)
+        assert not isinstance(best, Infeasible)
+        return bool(best.value <= enough)
+
+    def _row(self, constraint: int) -> list[fmpz]:
+        if constraint < self._rows.shape[0]:
+            return self._rows.row(constraint)
+        index = int(np.searchsorted(self._ends, constraint, side="right")) - 1
+        row = self._part.exact.row(index, constraint - int(self._ends[index]), self._pattern)
+        return row if self._signs[constraint] > 0 else [-a for a in row]
+
+
+class _BreakTable(NamedTuple):
+    """Break b is ``z[plus[b]] - z[minus[b]] - threshold[b]``, off by at most ``error[b]``; stages follow each other."""
+
+    plus: Indices
+    minus: Indices
+    threshold: Floats
+    error: Floats
+
+
+def _break_table(composition: RegionFunctions, part: RestrictedFunctions) -> _BreakTable:
+    nothing = np.zeros(0, dtype=np.int64)
+    plus, minus, threshold, error = [nothing], [nothing], [np.zeros(0)], [np.zeros(0)]
+    first = 0
+    for stage, off in zip(part.restricted.stages, composition.errors, strict=False):
+        breaks = stage.activation.breaks
+        plus.append(first + breaks.plus)
+        minus.append(np.where(breaks.minus >= 0, first + breaks.minus, -1))
+        threshold.append(breaks.threshold)
+        error.append(off[breaks.plus] + np.where(breaks.minus >= 0, off[breaks.minus], 0.0))
+        first += len(off)
+    return _BreakTable(np.concatenate(plus), np.concatenate(minus), np.concatenate(threshold), np.concatenate(error))
+
+
+def _places(regions: Regions) -> Indices:
+    """Hyperplane numbers to places among the domain's constraints and the switching units' breaks."""
+    domain, breaks = regions.domain.frame.rows.shape[0], restricted_functions(regions).restricted.breaks
+    place = np.full(domain + regions.network.break_offsets[-1], -1)
+    place[:domain] = np.arange(domain)
+    place[domain + breaks] = domain + np.arange(len(breaks))
+    return place
+
+
+def _affordable(facets: Indices, dim: int, seed: int) -> Bools:
+    """Which regions are looked at: all, or as many of them, drawn at random, as not too many sets of facets allow."""
+    kinds, kind = np.unique(facets, return_inverse=True)
+    cost = np.array([min(comb(k, dim) * dim * (dim * dim + k), 10**15) for k in kinds.tolist()], dtype=np.float64)[kind]
+    if cost.sum() <= _MOST_OPERATIONS:
+        return np.ones(len(facets), dtype=bool)
+    order = np.random.default_rng(seed).permutation(len(facets))
+    wanted = np.zeros(len(facets), dtype=bool)
+    wanted[order] = np.cumsum(cost[order]) <= _MOST_OPERATIONS
+    return wanted
+
+
+def _certify(
+    z: Any, domain: Any, breaks: Any, signs: Any, listed: Any, offsets: Any, wanted: Any, middle: Any, radius: Any,
+    reach: Any, undecided: Any, hints: Any,
+) -> None:  # fmt: skip
+    """Mark the constraints of each region that no set of its listed facets proves, with the last set tried.
+
+    Constraints are taken as functions of s in ``t = middle + radius * s``, scaled by a power of two.
+    """
+    count, constraints = signs.shape
+    dim = len(middle)
+    roundings = 1.01 * (2 * dim + 8) * UNIT_ROUNDOFF
+    rows = np.empty((constraints, dim + 1))
+    error = np.empty(constraints)
+    inverses = np.empty((_MOST_VERTICES, dim, dim))
+    bases = np.empty((_MOST_VERTICES, dim), dtype=np.int64)
+    largest = 0
+    for i in range(count):
+        largest = max(largest, offsets[i + 1] - offsets[i])
+    facets = np.empty((largest, dim + 1))
+    chosen = np.empty(dim, dtype=np.int64)
+    square = np.empty((dim, dim))
+    vertex = np.empty(dim)
+    multipliers = np.empty(dim)
+    for i in range(count):
+        if not wanted[i]:
+            continue
+        for j in range(constraints):
+            if signs[i, j] == 0:
+                continue
+            own, size = 0.0, 0.0
+            if j < len(domain):
+                for r in range(dim + 1):
+                    rows[j, r] = domain[j, r]
+                    size += abs(domain[j, r]) * reach[r]
+            else:
+                b = j - len(domain)
+                side, plus, minus = float(signs[i, j]), z[breaks.plus[b], i], z[breaks.minus[b], i]
+                own, size = breaks.error[b], abs(breaks.threshold[b])
+                if breaks.minus[b] < 0:
+                    for r in range(dim + 1):
+                        rows[j, r] = side * plus[r]
+                        size += abs(plus[r]) * reach[r]
+                else:
+                    for r in range(dim + 1):
+                        rows[j, r] = side * (plus[r] - minus[r])
+                        size += (abs(plus[r]) + abs(minus[r])) * reach[r]
+                rows[j, dim] -= side * breaks.threshold[b]
+            own += 4.0 * UNIT_ROUNDOFF * size
+            size = abs(rows[j, dim])
+            for r in range(dim):
+                size += abs(rows[j, r]) * (abs(middle[r]) + radius[r])
+                rows[j, dim] += rows[j, r] * middle[r]
+                rows[j, r] *= radius[r]
+            most = 0.0
+            for r in range(dim + 1):
+                most = max(most, abs(rows[j, r]))
+            scale = math.ldexp(1.0, -max(math.frexp(most)[1], -900))
+            for r in range(dim + 1):
+                rows[j, r] *= scale
+            error[j] = scale * _WIDER * (own + roundings * size) + 1e-290
+        first, k = offsets[i], offsets[i + 1] - offsets[i]
+        named = listed[first : first + k]
+        for f in range(k):
+            facets[f] = rows[named[f]]
+        found = 0
+        for c in range(dim):
+            chosen[c] = c
+        more = k >= dim
+        while more and found < len(bases):
+            # invert the chosen facets' normals by Gauss and Jordan
+            inverse = inverses[found]
+            for r in range(dim):
+                for c in range(dim):
+                    square[r, c] = facets[chosen[r], c]
+                    inverse[r, c] = 1.0 if r == c else 0.0
+            regular = True
+            for c in range(dim):
+                pivot = c
+                for r in range(c + 1, dim):
+                    if abs(square[r, c]) > abs(square[pivot, c]):
+                        pivot = r
+                if not abs(square[pivot, c]) > _HINT * _HINT:
+                    regular = False
+                    break
+                if pivot != c:
+                    for j in range(dim):
+                        square[c, j], square[pivot, j] = square[pivot, j], square[c, j]
+                        inverse[c, j], inverse[pivot, j] = inverse[pivot, j], inverse[c, j]
+                scale = 1.0 / square[c, c]
+                for j in range(dim):
+                    square[c, j] *= scale
+                    inverse[c, j] *= scale
+                for r in range(dim):
+                    if r != c and square[r, c] != 0.0:
+                        factor = square[r, c]
+                        for j in range(dim):
+                            square[r, j] -= factor * square[c, j]
+                            inverse[r, j] -= factor * inverse[c, j]
+            if regular:
+                for r in range(dim):
+                    vertex[r] = 0.0
+                    for c in range(dim):
+                        vertex[r] -= inverse[r, c] * facets[chosen[c], dim]
+                inside = True
+                for f in range(k):
+                    value = facets[f, dim]
+                    for r in range(dim):
+                        value += facets[f, r] * vertex[r]
+                    if not value >= -_HINT:
+                        inside = False
+                        break
+                if inside:
+                    for c in range(dim):
+                        bases[found, c] = chosen[c]
+                    found += 1
+            # the next set of facets
+            c = dim - 1
+            while c >= 0 and chosen[c] == k - dim + c:
+                c -= 1
+            if c < 0:
+                more = False
+            else:
+                chosen[c] += 1
+                for j in range(c + 1, dim):
+                    chosen[j] = chosen[j - 1] + 1
+        for j in range(constraints):
+            if signs[i, j] == 0:
+                continue
+            is_listed = False
+            for f in range(k):
+                if named[f] == j:
+                    is_listed = True
+                    break
+            if is_listed:
+                continue
+            proved = False
+            for b in range(found):
+                inverse = inverses[b]
+                usable = True
+                for c in range(dim):
+                    total = 0.0
+                    for r in range(dim):
+                        total += rows[j, r] * inverse[r, c]
+                    if not total >= -_HINT:
+                        usable = False
+                        break
+                    multipliers[c] = max(total, 0.0)
+                if not usable:
+                    continue
+                for c in range(dim):
+                    hints[i, j, c] = bases[b, c]
+                # what the facets leave over, at the worst place of a box from -2 to 2
+                left, size, off = rows[j, dim], abs(rows[j, dim]), error[j]
+                for c in range(dim):
+                    term = multipliers[c] * facets[bases[b, c], dim]
+                    left -= term
+                    size += abs(term)
+                    off += multipliers[c] * error[named[bases[b, c]]]
+                for r in range(dim):
+                    rest = rows[j, r]
+                    size += 2.0 * abs(rest)
+                    for c in range(dim):
+                        term = multipliers[c] * facets[bases[b, c], r]
+                        rest -= term
+                        size += 2.0 * abs(term)
+                    left -= 2.0 * abs(rest)
+                if left > 1.01 * (off + roundings * size) + 1e-290:
+                    proved = True
+                    break
+            undecided[i, j] = not proved
+
+
+# Sums may be computed in any order, with or without fused operations: the bound on rounding covers that.
+_prove_implied: Any = nb.njit(cache=True, nogil=True, error_model="numpy")(_certify)

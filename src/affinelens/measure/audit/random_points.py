@@ -1,0 +1,59 @@
+"""Random points of a domain, and what the whole network makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import gamma, upward
+from affinelens.measure.audit.stated_patterns import expected_signs
+from affinelens.network.enclosure import Enclosure
+from affinelens.regions import Regions
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+# Points are evaluated together as long as no stage of theirs takes more numbers than this.
+_NUMBERS_AT_ONCE = 1 << 22
+
+
+def drawn_points(regions: Regions, count: int, seed: int) -> Floats:
+    """Points of the domain in its own coordinates.
+
+    They are drawn from the box around it; of those that it does not contain, as many are drawn between points of
+    regions instead.
+    """
+    generator, frame = np.random.default_rng(seed), regions.domain.frame
+    points = generator.uniform(frame.lower, frame.upper, (count, frame.dim))
+    outside = np.flatnonzero(~regions.domain.contains_coordinates(points))
+    if len(outside) and len(regions):
+        ends = regions.outcome.points[generator.integers(0, len(regions), (2, len(outside)))]
+        along = generator.random((len(outside), 1))
+        points[outside] = ends[0] + along * (ends[1] - ends[0])
+    return points[regions.domain.contains_coordinates(points)]
+
+
+def network_agrees(regions: Regions, points: Floats, places: Indices) -> bool:
+    """Whether no unit of the whole network is certainly on another piece than that of the region a point is in.
+
+    This looks at units that cannot switch on the domain as well.
+    """
+    network, chart = regions.network, regions.domain.frame.chart
+    widest = max([network.input_size, *(stage.linear.size for stage in network.stages)])
+    at_once = max(1, _NUMBERS_AT_ONCE // widest)
+    reach = np.append(np.maximum(np.abs(regions.domain.frame.lower), np.abs(regions.domain.frame.upper)), 1.0)
+    affine = Enclosure.affine(chart, reach)
+    for start in range(0, len(points), at_once):
+        here, whole = points[start : start + at_once], places[start : start + at_once]
+        patterns = np.stack([regions.pattern(int(i)) for i in whole], axis=1).astype(np.int64)
+        rows = affine.rows @ np.vstack([here.T, np.ones(len(here))])
+        off = np.broadcast_to(upward(affine.error + gamma(len(reach)) * affine.magnitude), rows.shape)
+        values = [Enclosure(rows, off, np.ones((1, len(here))), None)]
+        for index, stage in enumerate(network.stages):
+            chosen = patterns[network.choice_offsets[index] : network.choice_offsets[index + 1]]
+            z = stage.linear.propagate(values)
+            breaks = stage.activation.breaks
+            sign = z.differences(breaks.plus, breaks.minus, breaks.threshold)
+            if np.any(expected_signs(stage.activation, chosen) * sign.rows < -sign.error):
+                return False
+            values.append(stage.activation.select(z, chosen))
+    return True

@@ -1,0 +1,91 @@
+"""Do the stated facets fit the patterns, and is there a region beyond each that names it too?"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.measure.audit.stated_patterns import break_positions
+from affinelens.network import MaxGroups
+from affinelens.regions import Regions, neighbor_values, restricted_functions
+
+Indices = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def facet_regions(regions: Regions) -> Indices:
+    """The region that each facet belongs to."""
+    return np.repeat(np.arange(len(regions)), np.diff(regions.facet_offsets))
+
+
+def first_misfit(regions: Regions) -> str | None:
+    """What is wrong with the first facet that cannot be one, or None if all can be."""
+    owner, numbers, signs = facet_regions(regions), regions.facet_values, regions.outcome.table.facets
+    assert signs is not None
+    repeated = _first_repeated(owner * (int(numbers.max(initial=0)) + 1) + numbers)
+    if repeated is not None:
+        region, number = divmod(repeated, int(numbers.max(initial=0)) + 1)
+        return f"region {region} names {_named(regions, number)} twice"
+    fits = np.where(numbers < regions.domain.frame.rows.shape[0], signs.signs == 1, False)
+    fits |= _on_stated_side(regions, owner, signs.signs)
+    if fits.all():
+        return None
+    wrong = int(np.argmin(fits))
+    return f"region {owner[wrong]} cannot have a facet on {_named(regions, int(numbers[wrong]))}, on the stated side"
+
+
+def beyond_and_mutual(regions: Regions) -> str | None:
+    """What is wrong with the first facet beyond which there is no region that names the same border, or None."""
+    owner, numbers, beyond = facet_regions(regions), regions.facet_values, neighbor_values(regions)
+    inner = ~regions.hyperplanes.of_domain(numbers)
+    missing = np.flatnonzero(inner & (beyond < 0))
+    if len(missing):
+        facet = int(missing[0])
+        where = f"beyond region {owner[facet]}'s facet on {_named(regions, int(numbers[facet]))}"
+        return f"{len(missing):,} facets lead out of the run, the first {where}"
+    count = len(regions)
+    there, back = owner[inner] * count + beyond[inner], beyond[inner] * count + owner[inner]
+    repeated = _first_repeated(there)
+    if repeated is not None:
+        return f"regions {repeated // count} and {repeated % count} share more than one facet"
+    one_way = np.setdiff1d(there, back, assume_unique=True)
+    if not len(one_way):
+        return None
+    alone = int(one_way[0])
+    return f"region {alone // count} names a facet towards region {alone % count}, which does not name it"
+
+
+def _first_repeated(values: Indices) -> int | None:
+    """The smallest value that occurs twice."""
+    ordered = np.sort(values)
+    same = np.diff(ordered) == 0
+    return int(ordered[np.argmax(same)]) if same.any() else None
+
+
+def _on_stated_side(regions: Regions, owner: Indices, signs: NDArray[np.int8]) -> Bools:
+    """Which facets lie on a hyperplane that bounds the stated piece, with the sign that the piece has there."""
+    network, restricted = regions.network, restricted_functions(regions).restricted
+    numbers = regions.facet_values - regions.domain.frame.rows.shape[0]
+    fits = np.zeros(len(numbers), dtype=bool)
+    for stage in restricted.stages:
+        first, last = network.break_offsets[stage.stage : stage.stage + 2]
+        here = np.flatnonzero((numbers >= first) & (numbers < last))
+        local = numbers[here] - first
+        activation = network.stages[stage.stage].activation
+        choice = activation.breaks.choice[local]
+        wanted = network.choice_offsets[stage.stage] + choice
+        column = np.minimum(np.searchsorted(regions.switching, wanted), len(regions.switching) - 1)
+        known = (regions.switching[column] == wanted) & np.isin(local, stage.breaks)
+        piece = regions.switching_patterns[owner[here], column].astype(np.int64)
+        if isinstance(activation, MaxGroups):
+            start = activation.starts[choice]
+            above, below = activation.breaks.plus[local] - start, activation.breaks.minus[local] - start
+        else:
+            below = break_positions(activation)[local]
+            above = below + 1
+        fits[here] = known & (piece == np.where(signs[here] > 0, above, below))
+    return fits
+
+
+def _named(regions: Regions, number: int) -> str:
+    return regions.describe_hyperplane(number)

@@ -1,0 +1,198 @@
+"""Does every region's interior point have the stated pattern, strictly, and lie inside the domain?
+
+Every switching unit is evaluated at the point with the stated pieces before it. Float64 decides where the value is
+further from zero than its error; the others are evaluated in rational arithmetic. A function that is zero all over a
+region separates nothing there, and has the piece that ties have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import fmpq, fmpz
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
+from affinelens.network import Activation, MaxGroups
+from affinelens.regions import Regions, restricted_functions
+from affinelens.regions.region_pieces import RegionPieces
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Signs = NDArray[np.int8]
+# Points are evaluated together as long as no stage of theirs takes more numbers than this.
+_NUMBERS_AT_ONCE = 1 << 17
+
+
+@dataclass(frozen=True)
+class Misplaced:
+    """A region whose point is not where it is said to be, and why."""
+
+    region: int
+    reason: str
+
+
+@dataclass
+class PointTally:
+    """How many signs were checked, and how many of those in rational arithmetic."""
+
+    signs: int = 0
+    exactly: int = 0
+
+
+class StatedPatterns:
+    """The patterns and points that a set of regions states."""
+
+    def __init__(self, regions: Regions) -> None:
+        self._regions = regions
+        self._part = restricted_functions(regions)
+        self._pieces = RegionPieces(self._part.restricted, regions.switching_patterns, regions.outcome.switching)
+        self._rational = np.array(sorted(regions.outcome.exact_points), dtype=np.int64)
+        self.tally = PointTally()
+
+    def first_misplaced(self) -> Misplaced | None:
+        """The first region that is not as stated, or None if all are."""
+        constant = self._wrong_constant()
+        if constant is not None:
+            return constant
+        for block in self._blocks():
+            wrong = self._outside(block) or self._misplaced(block)
+            if wrong is not None:
+                return wrong
+        return None
+
+    def _blocks(self) -> Iterator[slice]:
+        widest = max(
+            [self._regions.domain.frame.rows.shape[0], 1, *(len(s.breaks) for s in self._part.restricted.stages)]
+        )
+        at_once, count = max(1, _NUMBERS_AT_ONCE // widest), len(self._regions)
+        for start in range(0, count, at_once):
+            yield slice(start, min(start + at_once, count))
+
+    def _wrong_constant(self) -> Misplaced | None:
+        """A stated piece that bounds over the whole domain exclude."""
+        restricted, regions = self._part.restricted, self._regions
+        number = np.arange(len(restricted.pattern))
+        fixed = ~np.isin(number, restricted.choices)
+        stored = regions.switching
+        outside = fixed & ~np.isin(number, stored)
+        switching = regions.outcome.switching
+        if switching is not None and np.any(switching.pattern[outside] != restricted.pattern[outside]):
+            return Misplaced(0, "a unit that cannot switch on the domain is on another piece than all regions state")
+        columns = np.flatnonzero(fixed[stored])
+        for column in columns.tolist():
+            differs = regions.switching_patterns[:, column] != restricted.pattern[stored[column]]
+            if differs.any():
+                return Misplaced(int(np.argmax(differs)), f"choice {stored[column]} cannot be on the stated piece")
+        return None
+
+    def _outside(self, block: slice) -> Misplaced | None:
+        """A point that is not strictly inside the domain."""
+        frame, points = self._regions.domain.frame, self._regions.outcome.points[block]
+        rows = frame.rows.to_floats()
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = points @ rows[:, :-1].T + rows[:, -1]
+            size = np.abs(points) @ np.abs(rows[:, :-1]).T + np.abs(rows[:, -1])
+            inside = values > upward((gamma(frame.dim + 2) + 4 * UNIT_ROUNDOFF) * size)
+        inside[self._rational_in(block)] = False
+        self.tally.signs += inside.size
+        for i, number in np.argwhere(~inside).tolist():
+            region = block.start + i
+            if self._sign_at(frame.rows.row(number), region) <= 0:
+                described = self._regions.describe_hyperplane(number)
+                return Misplaced(region, f"its point is not strictly inside the {described}")
+        return None
+
+    def _misplaced(self, block: slice) -> Misplaced | None:
+        """A point that is not strictly on the stated side of a unit's hyperplane."""
+        restricted = self._part.restricted
+        passage = self._part.values(self._regions.outcome.points[block])
+        rows = np.arange(block.start, block.stop)
+        for index, stage in enumerate(restricted.stages):
+            chosen, stated = self._pieces.of(index, rows), self._pieces.in_network(index, rows)
+            impossible = np.take_along_axis(stage.pieces, chosen, axis=1) != stated
+            if impossible.any():
+                choice, region = np.argwhere(impossible)[0].tolist()
+                number = restricted.network.choice_offsets[stage.stage] + int(stage.choices[choice])
+                return Misplaced(block.start + region, f"choice {number} cannot be on the stated piece")
+            values, vanish = passage.breaks()
+            expected = expected_signs(stage.activation, chosen)
+            tie = tie_sign(stage.activation)
+            with np.errstate(invalid="ignore"):
+                clear = expected * values.rows > values.error
+            settled = (expected == 0) | np.where(vanish, expected == tie, clear)
+            settled[:, self._rational_in(block)] = False
+            self.tally.signs += int(np.count_nonzero(expected))
+            for b, i in np.argwhere(~settled & (expected != 0)).tolist():
+                region, side = block.start + i, int(expected[b, i])
+                row = self._part.exact.row(index, b, self._regions.pattern(region))
+                found = self._sign_at(row, region) if any(row) else tie
+                if found != side:
+                    return Misplaced(region, self._wrong_side(index, b, found))
+            passage.choose(chosen)
+        return None
+
+    def _wrong_side(self, index: int, place: int, found: int) -> str:
+        stage = self._part.restricted.stages[index]
+        network = self._part.restricted.network
+        named = network.describe_break(network.break_offsets[stage.stage] + int(stage.breaks[place]))
+        return f"its point is {'on the hyperplane' if found == 0 else 'on the other side'} of {named}"
+
+    def _rational_in(self, block: slice) -> Indices:
+        """The regions of a block, counted from its start, whose points are rational."""
+        first, last = np.searchsorted(self._rational, [block.start, block.stop])
+        inside: Indices = self._rational[first:last] - block.start
+        return inside
+
+    def _sign_at(self, row: list[fmpz], region: int) -> int:
+        """The sign of a function at a region's point, exactly."""
+        self.tally.exactly += 1
+        point = self._regions[region].local.exact_point
+        value = sum((a * fmpq(t.numerator, t.denominator) for a, t in zip(row, point, strict=False)), fmpq(row[-1]))
+        return int(value > 0) - int(value < 0)
+
+
+def tie_sign(activation: Activation) -> int:
+    """The side that a function which is zero everywhere counts as: below a breakpoint, and the first of equals wins."""
+    return 1 if isinstance(activation, MaxGroups) else -1
+
+
+def expected_signs(activation: Activation, chosen: Indices) -> Signs:
+    """The sign of every break where choice c of region i is on piece ``chosen[c, i]``; 0 for one that may have any."""
+    breaks = activation.breaks
+    piece = chosen[breaks.choice]
+    if isinstance(activation, MaxGroups):
+        start = activation.starts[breaks.choice]
+        wins = (piece == (breaks.plus - start)[:, None]).astype(np.int8)
+        loses = (piece == (breaks.minus - start)[:, None]).astype(np.int8)
+        signs: Signs = wins - loses
+        return signs
+    return np.where(piece > break_positions(activation)[:, None], 1, -1).astype(np.int8)
+
+
+def break_positions(activation: Activation) -> Indices:
+    """Which of its unit's breakpoints each break is."""
+    choice = activation.breaks.choice
+    return np.arange(len(choice)) - np.searchsorted(choice, choice)
+
+
+def first_repeated(regions: Regions) -> tuple[int, int] | None:
+    """Two regions with the same pattern, or None if all differ. Different sums mean different patterns."""
+    patterns = np.ascontiguousarray(regions.switching_patterns)
+    sums = np.zeros(len(patterns), dtype=np.uint64)
+    weights = np.random.default_rng(0).integers(1, 2**63, size=(patterns.shape[1],), dtype=np.uint64)
+    for weight, column in zip(weights, patterns.T, strict=True):
+        sums += weight * column.astype(np.uint64)
+    order = np.argsort(sums, kind="stable")
+    same = np.diff(sums[order]) == 0
+    shared = np.flatnonzero(np.concatenate([same, [False]]) | np.concatenate([[False], same]))
+    seen: dict[tuple[Any, bytes], int] = {}
+    for region in np.sort(order[shared]).tolist():
+        first = seen.setdefault((sums[region], patterns[region].tobytes()), region)
+        if first != region:
+            return first, region
+    return None

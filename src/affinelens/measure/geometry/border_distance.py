@@ -1,0 +1,36 @@
+"""How far regions are from the domain's border, in the domain's own coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.measure.geometry.volumes import corner_blocks
+from affinelens.regions import Regions, kept
+
+Floats = NDArray[np.float64]
+
+
+@kept
+def border_distances(regions: Regions) -> Floats:
+    """The distance from every region to the domain's border; exactly 0 for a region with a facet on it.
+
+    The distance of a point inside from the border is that from the nearest constraint's hyperplane, and over a region
+    it is least at a vertex.
+    """
+    rows = regions.domain.frame.rows.to_floats()
+    lengths = np.sqrt((rows[:, :-1] ** 2).sum(axis=1))
+    normals, offsets = rows[:, :-1] / lengths[:, None], rows[:, -1] / lengths
+    found = np.empty(len(regions))
+    for block, vertices in corner_blocks(regions):
+        nearest = np.full(len(vertices.points), np.inf)
+        for normal, offset in zip(normals, offsets.tolist(), strict=True):
+            np.minimum(nearest, vertices.points @ normal + offset, out=nearest)
+        found[block] = np.maximum(np.minimum.reduceat(nearest, vertices.offsets[:-1]), 0.0)
+    facets = regions.outcome.table.facets
+    if facets is not None:
+        found[
+            np.searchsorted(facets.offsets, np.flatnonzero(regions.hyperplanes.of_domain(facets.numbers)), side="right")
+            - 1
+        ] = 0.0
+    return found

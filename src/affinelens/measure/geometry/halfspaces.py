@@ -1,0 +1,59 @@
+"""The halfspaces of every region, a row a facet, in the domain's own coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import UNIT_ROUNDOFF, upward
+from affinelens.regions import Regions
+from affinelens.regions.region_functions import RegionFunctions
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Halfspaces:
+    """Those of a run of regions: ``rows[k] @ [t; 1] >= 0``, one region's after another's, up to ``ends``.
+
+    Everywhere in the domain's bounding box a row's value is within ``error[k]`` of the exact one.
+    """
+
+    rows: Floats
+    error: Floats
+    ends: Indices
+
+
+def halfspace_blocks(regions: Regions) -> Iterator[tuple[slice, Halfspaces]]:
+    """The halfspaces of some regions after others, in the order of ``regions.facet_values``."""
+    frame, offsets, hyperplanes = regions.domain.frame, regions.facet_offsets, regions.hyperplanes
+    composition = RegionFunctions.of(regions)
+    domain_rows = frame.rows.to_floats()
+    reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
+    domain_error = upward(UNIT_ROUNDOFF * (np.abs(domain_rows) @ reach))
+    signs = regions.facet_signs
+    stages = {stage.stage: (index, stage) for index, stage in enumerate(composition.restricted.stages)}
+    for block in composition.blocks():
+        functions = list(composition.functions(np.arange(block.start, block.stop)))
+        own = slice(int(offsets[block.start]), int(offsets[block.stop]))
+        numbers, ends = regions.facet_values[own], offsets[block.start + 1 : block.stop + 1] - own.start
+        owner = np.repeat(np.arange(block.stop - block.start), np.diff(ends, prepend=0))
+        rows, error = np.empty((len(numbers), frame.dim + 1)), np.empty(len(numbers))
+        on_border = hyperplanes.of_domain(numbers)
+        rows[on_border], error[on_border] = domain_rows[numbers[on_border]], domain_error[numbers[on_border]]
+        for number, here, inner in hyperplanes.by_stage(numbers):
+            index, stage = stages[number]
+            breaks = stage.activation.breaks[np.searchsorted(stage.breaks, inner)]
+            z, off, paired = functions[index].table, composition.errors[index], breaks.minus >= 0
+            place = functions[index].place[owner[here]]
+            found, away = z[breaks.plus, place], off[breaks.plus]
+            found[paired] -= z[breaks.minus[paired], place[paired]]
+            away[paired] += off[breaks.minus[paired]]
+            found[:, -1] -= breaks.threshold
+            rows[here] = found * signs[own][here, None]
+            error[here] = upward(away + UNIT_ROUNDOFF * (np.abs(found) @ reach))
+        yield block, Halfspaces(rows, error, ends)

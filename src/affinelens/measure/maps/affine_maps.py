@@ -1,0 +1,69 @@
+"""The affine map of every region, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.regions import Regions, kept
+from affinelens.regions.region_functions import RegionFunctions
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+# All maps of a set are kept if they take no more numbers than this.
+_NUMBERS_KEPT = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class AffineMaps:
+    """On region i the outputs are ``slopes[i] @ t + constants[i]``, t being the domain's own coordinates.
+
+    Everywhere in the domain that is within ``error[k]`` of what region i's map gives in exact arithmetic, for output k.
+    """
+
+    slopes: Floats
+    constants: Floats
+    error: Floats
+
+    def __len__(self) -> int:
+        return len(self.slopes)
+
+    def at(self, points: Floats) -> Floats:
+        """Outputs at one point of each region, given in the domain's own coordinates."""
+        outputs: Floats = np.einsum("nkd,nd->nk", self.slopes, points) + self.constants
+        return outputs
+
+
+@kept
+def affine_maps(regions: Regions) -> AffineMaps:
+    """The affine map of every region, in float64."""
+    composition = RegionFunctions.of(regions)
+    count, outputs, dim = len(regions), regions.network.output_size, regions.domain.dim
+    slopes, constants = np.empty((count, outputs, dim)), np.empty((count, outputs))
+    for rows in composition.blocks():
+        maps = composed_maps(composition, np.arange(rows.start, rows.stop))
+        slopes[rows], constants[rows] = maps.slopes, maps.constants
+    return AffineMaps(slopes, constants, composition.errors[-1])
+
+
+def affine_map_blocks(regions: Regions) -> Iterator[tuple[slice, AffineMaps]]:
+    """The affine maps of some regions after others; composed anew where all of them would take much memory."""
+    composition = RegionFunctions.of(regions)
+    keep = len(regions) * regions.network.output_size * (regions.domain.dim + 1) <= _NUMBERS_KEPT
+    for rows in composition.blocks():
+        if keep:
+            maps = affine_maps(regions)
+            yield rows, AffineMaps(maps.slopes[rows], maps.constants[rows], maps.error)
+        else:
+            yield rows, composed_maps(composition, np.arange(rows.start, rows.stop))
+
+
+def composed_maps(composition: RegionFunctions, regions: Indices) -> AffineMaps:
+    """The affine maps of some regions."""
+    *_, last = composition.functions(regions)
+    found = last.table.transpose(1, 0, 2)[last.place]
+    slopes, constants = np.ascontiguousarray(found[:, :, :-1]), np.ascontiguousarray(found[:, :, -1])
+    return AffineMaps(slopes, constants, composition.errors[-1])

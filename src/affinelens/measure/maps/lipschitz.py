@@ -1,0 +1,87 @@
+"""The local Lipschitz constant of a network over a domain: the largest slope of any of its affine pieces.
+
+A network is continuous, so on a convex domain no two inputs differ more in output than the steepest region on the way
+between them allows, and inside that region the bound is reached.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import ExactMatrix, gamma
+from affinelens.errors import AffineLensError
+from affinelens.measure.geometry.inscribed_balls import steepest_slope
+from affinelens.measure.maps.affine_maps import composed_maps
+from affinelens.measure.maps.slopes import slopes, spectral_norms
+from affinelens.regions import Regions, exact_functions
+from affinelens.regions.region_functions import RegionFunctions
+
+Floats = NDArray[np.float64]
+NORMS = ("l2", "linf")
+_REGIONS_AT_ONCE = 1 << 10
+
+
+def lipschitz_constant(regions: Regions, norm: str = "l2") -> float:
+    """The largest operator norm of a region's Jacobian, in the domain's own coordinates.
+
+    ``"l2"`` measures inputs and outputs by their Euclidean length, ``"linf"`` by their largest entry. Every region that
+    float64 cannot rule out is looked at in rational arithmetic: the result is correctly rounded, but for the spectral
+    norm of a Jacobian with several rows and columns, whose last digits are those of a float64 singular value.
+    """
+    if norm not in NORMS:
+        raise AffineLensError(f"the norm must be one of {', '.join(NORMS)}, but got {norm!r}")
+    found = slopes(regions)
+    norms = found.spectral if norm == "l2" else found.row_sums
+    if not len(norms):
+        raise AffineLensError("a set without regions has no Lipschitz constant; enumerate at least one")
+    bound = norms.max() - 2 * _error(regions, norm) * (1 + gamma(4)) - 2 * gamma(16) * norms.max()
+    best = Fraction(0)
+    for index in _distinct(regions, np.flatnonzero(norms >= bound)):
+        best = max(best, _power(_jacobian(regions, index), norm))
+    return _root(best) if norm == "l2" else float(best)
+
+
+def _error(regions: Regions, norm: str) -> float:
+    """How far the norm of a region's float64 Jacobian may be off, apart from computing it."""
+    rows = RegionFunctions.of(regions).errors[-1] * steepest_slope(regions.domain.frame)
+    return float(np.sqrt((rows**2).sum()) if norm == "l2" else rows.max() * np.sqrt(regions.domain.dim))
+
+
+def _distinct(regions: Regions, candidates: NDArray[np.int64]) -> list[int]:
+    """One region of each float64 Jacobian among the candidates."""
+    composition, found = RegionFunctions.of(regions), dict[bytes, int]()
+    for start in range(0, len(candidates), _REGIONS_AT_ONCE):
+        some = candidates[start : start + _REGIONS_AT_ONCE]
+        for index, jacobian in zip(some.tolist(), composed_maps(composition, some).slopes, strict=True):
+            found.setdefault(jacobian.tobytes(), index)
+    return list(found.values())
+
+
+def _jacobian(regions: Regions, index: int) -> ExactMatrix:
+    network = regions.network
+    return exact_functions(regions).rows(
+        network.output, np.eye(network.output_size), regions.pattern(index), len(network.stages)
+    )
+
+
+def _power(form: ExactMatrix, norm: str) -> Fraction:
+    """The norm of ``W`` in ``[W | b]``, or its square in l2."""
+    rows = [row[:-1] for row in form.to_fractions()]
+    if norm == "linf":
+        return max((sum((abs(a) for a in row), Fraction(0)) for row in rows), default=Fraction(0))
+    columns = list(zip(*rows, strict=True))
+    if len(rows) == 1 or len(columns) == 1:
+        return sum((a * a for row in rows for a in row), Fraction(0))
+    largest = float(spectral_norms(form.to_floats()[None, :, :-1])[0])
+    return Fraction(largest) ** 2
+
+
+def _root(square: Fraction) -> float:
+    """The square root, correctly rounded but for ties that no float64 is between."""
+    shift = max(0, 256 - square.numerator.bit_length() + square.denominator.bit_length())
+    shift += shift % 2
+    return float(Fraction(isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2)))

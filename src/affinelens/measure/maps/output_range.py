@@ -1,0 +1,97 @@
+"""The range of each output over the domain.
+
+An affine piece has its extremes at vertices of its region. Float64 finds a region that an output is lowest or highest
+on, a rational linear program the exact extreme on that region, and error bounds which other regions could go beyond.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import fmpq, fmpz
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import ExactMatrix, ExactProgram, Optimum, upward
+from affinelens.arithmetic.rational import fraction
+from affinelens.errors import AffineLensError
+from affinelens.measure.geometry.inscribed_balls import vertex_stretch
+from affinelens.measure.maps.corner_outputs import Extremes, corner_outputs, extremes
+from affinelens.regions import Regions, exact_functions, exact_halfspaces
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class OutputRange:
+    """The smallest and largest value of an output over the regions, both taken on by the network.
+
+    No value is more than ``slack`` outside of them. It is 0 if all regions that come near were looked at.
+    """
+
+    lowest: Fraction
+    highest: Fraction
+    slack: float
+
+
+def output_ranges(regions: Regions, *, decide_all: bool = True) -> list[OutputRange]:
+    """The range of each output; without ``decide_all``, of regions that float64 cannot tell apart one is looked at."""
+    if not len(regions):
+        raise AffineLensError("a set without regions has no outputs; enumerate at least one")
+    found = _all_extremes(regions)
+    return [_range(regions, output, found, decide_all) for output in range(regions.network.output_size)]
+
+
+def _all_extremes(regions: Regions) -> Extremes:
+    stretch = vertex_stretch(regions)
+    shape = len(regions), regions.network.output_size
+    found = Extremes(np.empty(shape), np.empty(shape), np.empty(shape))
+    for rows, corners in corner_outputs(regions):
+        block = extremes(corners.values, corners, corners.rounding, stretch[rows])
+        for whole, part in zip(found, block, strict=True):
+            whole[rows] = part
+    return found
+
+
+def _range(regions: Regions, output: int, found: Extremes, decide_all: bool) -> OutputRange:
+    error = found.error[:, output]
+    highest, above = _highest(regions, output, 1, found.high[:, output], error, decide_all)
+    lowest, below = _highest(regions, output, -1, -found.low[:, output], error, decide_all)
+    return OutputRange(-lowest, highest, max(above, below))
+
+
+def _highest(
+    regions: Regions, output: int, sign: int, values: Floats, error: Floats, decide_all: bool
+) -> tuple[Fraction, float]:
+    """The largest value of an output times a sign, and how far beyond it a region not looked at may go."""
+    top = values + error
+    first = int(np.argmax(np.where(np.isfinite(error), values, -np.inf)))
+    best = _exact_highest(regions, first, output, sign)
+    rivals = np.flatnonzero(top >= (values - error).max()).tolist()
+    for index in rivals if decide_all else ():
+        if index != first and float(top[index]) > best:
+            best = max(best, _exact_highest(regions, index, output, sign))
+    if decide_all:
+        return best, 0.0
+    beyond = max((float(top[index]) for index in rivals if index != first), default=-np.inf)
+    return best, 0.0 if beyond <= best else upward(beyond - float(best) + np.spacing(beyond))
+
+
+def _exact_highest(regions: Regions, index: int, output: int, sign: int) -> Fraction:
+    """The largest value of an output times a sign on one region, exactly."""
+    network, frame = regions.network, regions.domain.frame
+    weight = np.zeros((network.output_size, 1))
+    weight[output] = sign
+    function: ExactMatrix = exact_functions(regions).rows(
+        network.output, weight, regions.pattern(index), len(network.stages)
+    )
+    *slopes, constant = function.row(0)
+    low, high = ([fmpq(*v.as_integer_ratio()) for v in bound.tolist()] for bound in (frame.lower, frame.upper))
+    best = fmpz(0)
+    if any(slopes):
+        found = ExactProgram(exact_halfspaces(regions, index).numerators, low, high).maximise(slopes)
+        assert isinstance(found, Optimum)
+        assert found.reached
+        best = found.value
+    return fraction(fmpq(best + constant) / function.denominator)

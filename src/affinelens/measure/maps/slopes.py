@@ -1,0 +1,109 @@
+"""How steep the network is on every region, and what it gives at the interior point.
+
+Slopes are with respect to the domain's own coordinates: on a slice, to those of the slice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import gamma, upward
+from affinelens.measure.maps.affine_maps import AffineMaps, affine_map_blocks
+from affinelens.regions import Regions, kept
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+_PAIR = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """Columns of what the affine maps say: a row a region.
+
+    ``gradient_norms`` has a column an output; ``spectral`` and ``row_sums`` are the norms of the whole Jacobian that go
+    with distances in l2 and in l-infinity. ``outputs`` and ``classes`` are those at the interior point.
+    """
+
+    gradient_norms: Floats
+    spectral: Floats
+    row_sums: Floats
+    outputs: Floats
+    classes: Indices
+
+
+@kept
+def slopes(regions: Regions) -> Slopes:
+    """Norms, outputs and classes of all regions, in one pass over their affine maps."""
+    count, outputs = len(regions), regions.network.output_size
+    found = Slopes(
+        np.empty((count, outputs)), np.empty(count), np.empty(count), np.empty((count, outputs)),
+        np.zeros(count, dtype=np.int64),
+    )  # fmt: skip
+    for rows, maps in affine_map_blocks(regions):
+        points = regions.outcome.points[rows]
+        found.gradient_norms[rows] = np.sqrt(np.einsum("nkd,nkd->nk", maps.slopes, maps.slopes))
+        found.spectral[rows] = spectral_norms(maps.slopes)
+        found.row_sums[rows] = np.abs(maps.slopes).sum(axis=2).max(axis=1, initial=0.0)
+        found.outputs[rows] = maps.at(points)
+        found.classes[rows] = _classes(regions, rows, maps, points)
+    for index in regions.outcome.exact_points:
+        found.outputs[index] = [float(value) for value in _exact_outputs(regions, index)]
+    return found
+
+
+def spectral_norms(matrices: Floats) -> Floats:
+    """The largest singular value of each matrix."""
+    if matrices.shape[1] > matrices.shape[2]:
+        matrices = matrices.transpose(0, 2, 1)
+    gram = np.einsum("nkd,njd->nkj", matrices, matrices)
+    size = gram.shape[1]
+    if size == 0:
+        return np.zeros(len(gram))
+    if size == 1:
+        largest = gram[:, 0, 0]
+    elif size == _PAIR:
+        half = (gram[:, 0, 0] - gram[:, 1, 1]) / 2
+        largest = (gram[:, 0, 0] + gram[:, 1, 1]) / 2 + np.hypot(half, gram[:, 0, 1])
+    else:
+        largest = np.linalg.eigvalsh(gram)[:, -1]
+    norms: Floats = np.sqrt(largest)
+    return norms
+
+
+def _classes(regions: Regions, rows: slice, maps: AffineMaps, points: Floats) -> Indices:
+    """The largest output at each point, the first of equal ones; of a single output, whether it is positive.
+
+    Where float64 cannot tell, or the point itself is not a float64 one, rational arithmetic does.
+    """
+    values = maps.at(points)
+    count, outputs = values.shape
+    size = np.einsum("nkd,nd->nk", np.abs(maps.slopes), np.abs(points)) + np.abs(maps.constants)
+    off = upward(maps.error + gamma(points.shape[1] + 2) * size)
+    if outputs == 1:
+        found = (values[:, 0] > 0).astype(np.int64)
+        unsure = np.abs(values[:, 0]) <= off[:, 0]
+    else:
+        found = np.argmax(values, axis=1)
+        own = np.arange(count), found
+        margin = (values[own] - off[own])[:, None] - (values + off)
+        margin[own] = np.inf
+        unsure = margin.min(axis=1, initial=np.inf) <= 0
+    unsure |= np.isin(np.arange(rows.start, rows.stop), list(regions.outcome.exact_points))
+    for i in np.flatnonzero(unsure).tolist():
+        found[i] = class_of(_exact_outputs(regions, rows.start + i))
+    return found
+
+
+def class_of(outputs: list[Fraction]) -> int:
+    """The place of the largest output, the first of equal ones; of a single output, whether it is positive."""
+    if len(outputs) == 1:
+        return int(outputs[0] > 0)
+    return outputs.index(max(outputs)) if outputs else 0
+
+
+def _exact_outputs(regions: Regions, index: int) -> list[Fraction]:
+    return regions.network.evaluate_exact(regions[index].exact_point)

@@ -1,0 +1,109 @@
+"""Quantities of single regions, by name: what there is, and how each is computed.
+
+Several that come from one pass over the regions are computed together. All are in the domain's own coordinates: on a
+slice, lengths, volumes and slopes are those of the slice's coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.errors import AffineLensError
+from affinelens.measure.decision.decision_boundary import decision_boundary
+from affinelens.measure.geometry.border_distance import border_distances
+from affinelens.measure.geometry.inscribed_balls import inscribed_balls, vertex_stretch
+from affinelens.measure.geometry.volumes import centroids, volume_errors, volumes
+from affinelens.measure.maps.affine_maps import affine_maps
+from affinelens.measure.maps.slopes import slopes
+from affinelens.regions import Regions, all_vertices, kept
+
+Array = NDArray[Any]
+Computed = dict[str, Array]
+
+DESCRIPTIONS = {
+    "volume": "volume (length, area)",
+    "volume_error": "how far the volume may be off, proven",
+    "centroid": "centre of mass",
+    "inradius": "radius of the largest ball inside",
+    "inradius_error": "how far the inradius may be off, proven",
+    "center": "Chebyshev centre: the centre of that ball",
+    "facet_count": "number of facets",
+    "vertex_count": "number of vertices",
+    "slopes": "Jacobian of the affine map",
+    "constants": "constant of the affine map",
+    "gradient_norm": "Euclidean norm of each output's gradient",
+    "jacobian_norm": "spectral norm of the Jacobian",
+    "jacobian_norm_linf": "largest absolute row sum of the Jacobian",
+    "output": "outputs at the interior point",
+    "class": "largest output at the interior point; of a single output, whether it is positive",
+    "crossed": "whether points of the region are of different classes",
+    "border_distance": "distance from the domain's border",
+    "vertex_stretch": "by how much, at most, rounding stretches the hull of the vertices",
+}
+
+
+def quantity_names() -> dict[str, str]:
+    """The names of all quantities, and what they hold."""
+    return dict(DESCRIPTIONS)
+
+
+def require_columns(names: Iterable[str]) -> None:
+    """Refuse a name that no column has."""
+    for name in names:
+        if name not in DESCRIPTIONS:
+            near = get_close_matches(str(name), DESCRIPTIONS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise AffineLensError(f"there is no column {name!r}{hint} (columns: {', '.join(DESCRIPTIONS)})")
+
+
+def quantity(regions: Regions, name: str) -> NDArray[Any]:
+    """A quantity of every region by its name; what it is made from is computed once and kept with the set."""
+    require_columns([name])
+    return _WAYS[name](regions)
+
+
+def flat_columns(regions: Regions, names: Iterable[str]) -> Computed:
+    """Columns with one number a region: of those with more, a column an entry, numbered."""
+    found: Computed = {}
+    for name in names:
+        values = quantity(regions, name)
+        if values.ndim == 1:
+            found[name] = values
+            continue
+        for place in np.ndindex(*values.shape[1:]):
+            found[f"{name}_{'_'.join(map(str, place))}"] = values[:, *place]
+    return found
+
+
+@kept
+def _crossed(regions: Regions) -> NDArray[np.bool_]:
+    crossed = np.zeros(len(regions), dtype=np.bool_)
+    crossed[decision_boundary(regions).crossed_regions] = True
+    return crossed
+
+
+_WAYS: dict[str, Callable[[Regions], NDArray[Any]]] = {
+    "volume": volumes,
+    "volume_error": volume_errors,
+    "centroid": centroids,
+    "inradius": lambda regions: inscribed_balls(regions).radii,
+    "inradius_error": lambda regions: inscribed_balls(regions).errors,
+    "center": lambda regions: inscribed_balls(regions).centers,
+    "facet_count": lambda regions: np.diff(regions.facet_offsets),
+    "vertex_count": lambda regions: np.diff(all_vertices(regions).offsets),
+    "slopes": lambda regions: affine_maps(regions).slopes,
+    "constants": lambda regions: affine_maps(regions).constants,
+    "gradient_norm": lambda regions: slopes(regions).gradient_norms,
+    "jacobian_norm": lambda regions: slopes(regions).spectral,
+    "jacobian_norm_linf": lambda regions: slopes(regions).row_sums,
+    "output": lambda regions: slopes(regions).outputs,
+    "class": lambda regions: slopes(regions).classes,
+    "crossed": _crossed,
+    "border_distance": border_distances,
+    "vertex_stretch": vertex_stretch,
+}

@@ -1,0 +1,39 @@
+"""What a set is, in a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING
+
+from affinelens.walk import shown_counts
+
+if TYPE_CHECKING:
+    from affinelens.regions import Regions
+
+# How wide the texts are.
+_WIDTH = 62
+
+
+def summary(regions: Regions) -> dict[str, str]:
+    """Labels and short texts."""
+    proof, share = regions.certificate, regions.share
+    covered = "" if share is None or share == 1.0 else f"; {share:.1%} of the domain's volume"
+    return {
+        "regions": f"{len(regions):,}",
+        "status": f"{regions.status}{covered}",
+        "network": repr(regions.network),
+        "domain": repr(regions.domain),
+        "cells by stage": shown_counts(regions.layer_counts, _WIDTH),
+        "engine": f"{regions.engine}, {regions.seconds:.3g} s",
+        "decisions": f"{proof.decisions:,}, of which {proof.by_exact_arithmetic:,} needed rational arithmetic",
+    }
+
+
+def as_html(texts: Mapping[str, str]) -> str:
+    """Labels and texts as a table, for notebooks."""
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{escape(label)}</th><td style='text-align:left'>{escape(text)}</td></tr>"
+        for label, text in texts.items()
+    )
+    return f"<table>{rows}</table>"

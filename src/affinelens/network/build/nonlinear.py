@@ -1,0 +1,137 @@
+"""Operations that close a stage: element-wise functions with few pieces, and maxima."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.errors import AffineLensError
+from affinelens.network.activation import MaxGroups, PiecewiseLinear
+from affinelens.network.build.builder import (
+    GraphBuilder,
+    Tensor,
+    axes_last,
+    common_shape,
+    reduced_shape,
+    require_size,
+    spread,
+)
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+# Activations of at most so many units are kept.
+_FEW_UNITS = 1 << 12
+
+
+def rectify(builder: GraphBuilder, tensor: Tensor, slopes: Floats, name: str) -> Tensor:
+    """ReLU and its kin: slope 1 above zero and ``slopes``, spread over the tensor, below."""
+    same = slopes.ndim == 0 and tensor.size <= _FEW_UNITS
+    pieces = (
+        _rectified(tensor.size, float(slopes)) if same else PiecewiseLinear.two_slopes(spread(slopes, tensor.shape))
+    )
+    return builder.activate(tensor, pieces, name)
+
+
+@lru_cache(maxsize=64)
+def _rectified(units: int, slope: float) -> PiecewiseLinear:
+    """The same slope for all units, kept for networks that are compiled again and again while they train."""
+    return PiecewiseLinear.two_slopes(np.full(units, slope))
+
+
+def absolute(builder: GraphBuilder, tensor: Tensor, name: str) -> Tensor:
+    return rectify(builder, tensor, np.array(-1.0), name)
+
+
+def soft_shrink(builder: GraphBuilder, tensor: Tensor, width: float, name: str) -> Tensor:
+    """Move every value towards zero by ``width``, and no further than zero."""
+    if width < 0:
+        raise AffineLensError(f"shrinking by {width:g} is not continuous; the width must not be negative")
+    if width == 0:
+        return tensor
+    pieces = PiecewiseLinear.of(tensor.size, [-width, width], [1.0, 0.0, 1.0], [width, 0.0, -width])
+    return builder.activate(tensor, pieces, name)
+
+
+def clip(builder: GraphBuilder, tensor: Tensor, low: Floats, high: Floats, name: str) -> Tensor:
+    """Values cut off below and above; an infinite bound cuts nothing."""
+    shape = common_shape(tensor.shape, common_shape(low.shape, high.shape))
+    tensor, low, high = builder.broadcast(tensor, shape), spread(low, shape), spread(high, shape)
+    if np.isnan(low).any() or np.isnan(high).any():
+        raise AffineLensError("a bound of the clipping is NaN; bounds must be numbers")
+    impossible = (low > high) | np.isposinf(low) | np.isneginf(high)
+    if impossible.any():
+        found = int(np.argmax(impossible))
+        raise AffineLensError(
+            f"clips to at least {low[found]:g} and at most {high[found]:g}; the lower bound must not be above the upper"
+        )
+    if np.isneginf(low).all() and np.isposinf(high).all():
+        return tensor
+    return builder.activate(tensor, _clipping(low, high), name)
+
+
+def _clipping(low: Floats, high: Floats) -> PiecewiseLinear:
+    """Pieces below, between and above; a piece that is not there repeats its neighbour."""
+    bounded, capped = np.isfinite(low), np.isfinite(high)
+    zeros, ones = np.zeros(len(low)), np.ones(len(low))
+    floor, ceiling = np.where(bounded, low, 0.0), np.where(capped, high, 0.0)
+    closed = bounded & capped & (low == high)
+    below = (np.where(bounded, zeros, ones), floor)
+    between = (np.where(closed, zeros, ones), np.where(closed, floor, zeros))
+    above = (np.where(capped, zeros, ones), ceiling)
+    first = np.where(bounded, low, np.where(capped, high, np.inf))
+    second = np.where(bounded & capped & ~closed, high, np.inf)
+    middle = tuple(np.where(bounded, b, a) for b, a in zip(between, above, strict=True))
+    last = tuple(np.where(closed, b, a) for b, a in zip(between, above, strict=True))
+    slopes, offsets = (np.stack(parts, axis=1) for parts in zip(below, middle, last, strict=True))
+    return PiecewiseLinear(np.stack([first, second], axis=1), slopes, offsets)
+
+
+def maximum(builder: GraphBuilder, tensors: Sequence[Tensor], name: str) -> Tensor:
+    """The largest of several tensors, entry by entry: one group of candidates an entry."""
+    shape = tensors[0].shape
+    for tensor in tensors[1:]:
+        shape = common_shape(shape, tensor.shape)
+    require_size(len(tensors) * int(np.prod(shape)), f"{len(tensors)} tensors of shape {shape}")
+    rows = [builder.reshape(builder.broadcast(tensor, shape), (1, *shape)) for tensor in tensors]
+    candidates = builder.concatenate(rows, 0)
+    return group_maximum(builder, candidates, axes_last(candidates.positions, [0]), shape, name)
+
+
+def minimum(builder: GraphBuilder, tensors: Sequence[Tensor], name: str) -> Tensor:
+    """The smallest: the largest of the negatives, negated."""
+    return negated(builder, maximum(builder, [negated(builder, tensor) for tensor in tensors], name))
+
+
+def maximum_over(builder: GraphBuilder, tensor: Tensor, axes: Sequence[int], name: str, *, keep: bool) -> Tensor:
+    """The largest entry along some axes."""
+    shape = reduced_shape(tensor.shape, axes, keep=keep)
+    return group_maximum(builder, tensor, axes_last(tensor.positions, axes), shape, name)
+
+
+def group_maximum(builder: GraphBuilder, tensor: Tensor, members: Indices, shape: tuple[int, ...], name: str) -> Tensor:
+    """The largest of the entries at each row's positions, of which those that are -1 do not take part."""
+    present = members >= 0
+    counts = present.sum(axis=1)
+    if np.any(counts == 0):
+        raise AffineLensError("a maximum is taken over no entries; a window must not lie in the padding alone")
+    require_size(int((counts * (counts - 1) // 2).sum()), f"comparing {counts.max()} candidates with each other")
+    candidates = builder.rearrange(tensor, members[present])
+    if np.all(counts == 1):
+        return builder.reshape(candidates, shape)
+    return builder.activate(candidates, MaxGroups(np.cumsum([0, *counts])), name, shape)
+
+
+def negated(builder: GraphBuilder, tensor: Tensor) -> Tensor:
+    return builder.scale(tensor, np.array(-1.0))
+
+
+def cut_off(name: str, operator: str) -> str:
+    """The note that says what leaving out a final softmax or sigmoid does not change."""
+    if operator.lower() == "sigmoid":
+        kept = "the argmax is unchanged, and so is a threshold t, taken at log(t / (1 - t))"
+    else:
+        kept = "the argmax along its axis is unchanged"
+    return f"{name}: the final {operator} was cut off; {kept}"

@@ -1,0 +1,90 @@
+"""Resizing along an axis, nearest or linear, with exact rational weights.
+
+Where an output entry lies among the inputs is a rational number, so a weight is an integer over a common denominator,
+and both are kept: nothing is rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import ceil, floor, lcm, prod
+
+import numpy as np
+
+from affinelens.errors import AffineLensError
+from affinelens.network.build.builder import GraphBuilder, Tensor, require_size
+from affinelens.network.linear_map import Sparse
+
+Coordinate = Callable[[int], Fraction]
+_HALF = Fraction(1, 2)
+
+# Integers up to this one are float64 numbers.
+_LARGEST_WEIGHT = 2**53
+
+ROUNDINGS: dict[str, Callable[[Fraction], int]] = {
+    "round_prefer_floor": lambda x: ceil(x - _HALF),
+    "round_prefer_ceil": lambda x: floor(x + _HALF),
+    "floor": floor,
+    "ceil": ceil,
+}
+
+
+def coordinate(mode: str, size: int, outputs: int, scale: Fraction) -> Coordinate:
+    """Where output j lies among the inputs, by the ways that ONNX names; ``scale`` is about outputs / size."""
+    middle = Fraction(size, 2) * (1 - Fraction(outputs) / (scale * size))
+    ways: dict[str, Coordinate] = {
+        "half_pixel": lambda j: (j + _HALF) / scale - _HALF,
+        "half_pixel_symmetric": lambda j: middle + (j + _HALF) / scale - _HALF,
+        "pytorch_half_pixel": lambda j: (j + _HALF) / scale - _HALF if outputs > 1 else Fraction(0),
+        "align_corners": lambda j: Fraction(j * (size - 1), outputs - 1) if outputs > 1 else Fraction(0),
+        "asymmetric": lambda j: j / scale,
+        "tf_half_pixel_for_nn": lambda j: (j + _HALF) / scale,
+    }
+    if mode not in ways:
+        raise AffineLensError(f"the coordinate transformation {mode!r} is not read; accepted are {', '.join(ways)}")
+    return ways[mode]
+
+
+def resize_nearest(
+    builder: GraphBuilder, tensor: Tensor, axis: int, outputs: int, where: Coordinate, rounding: str
+) -> Tensor:
+    """Every output entry along the axis is the input entry nearest to where it lies."""
+    if rounding not in ROUNDINGS:
+        raise AffineLensError(f"the rounding {rounding!r} is not read; accepted are {', '.join(ROUNDINGS)}")
+    _require_result(tensor, axis, outputs)
+    size = tensor.shape[axis]
+    indices = [min(max(ROUNDINGS[rounding](where(j)), 0), size - 1) for j in range(outputs)]
+    return builder.rearrange(tensor, np.take(tensor.positions, indices, axis))
+
+
+def resize_linear(builder: GraphBuilder, tensor: Tensor, axis: int, outputs: int, where: Coordinate) -> Tensor:
+    """Every output entry along the axis is a mean of its two neighbours, weighted by its distance from them."""
+    _require_result(tensor, axis, outputs)
+    size = tensor.shape[axis]
+    places = [min(max(where(j), Fraction(0)), Fraction(size - 1)) for j in range(outputs)]
+    common = lcm(*(place.denominator for place in places))
+    if common > _LARGEST_WEIGHT:
+        raise AffineLensError(
+            f"resizing {size} to {outputs} entries by this scale needs weights over {common}, which float64 cannot "
+            f"hold; give the sizes instead of the scale"
+        )
+    lower = [floor(place) for place in places]
+    upper_weight = [int((place - base) * common) for place, base in zip(places, lower, strict=True)]
+    neighbours = np.array([lower, [min(base + 1, size - 1) for base in lower]])
+    weights = np.array([[common - weight for weight in upper_weight], upper_weight], dtype=np.float64)
+    shape = (*tensor.shape[:axis], outputs, *tensor.shape[axis + 1 :])
+    columns = np.stack([np.take(tensor.positions, row, axis) for row in neighbours], axis=-1)
+    along = (1,) * axis + (outputs,) + (1,) * (len(shape) - axis - 1)
+    values = np.broadcast_to(np.stack([row.reshape(along) for row in weights], axis=-1), columns.shape)
+    used = values != 0
+    starts = np.cumsum([0, *used.sum(axis=-1).ravel()])
+    mixed = builder.linear(tensor, Sparse(starts, columns[used], values[used], tensor.size), shape)
+    return mixed if common == 1 else builder.divide(mixed, np.array(float(common)))
+
+
+def _require_result(tensor: Tensor, axis: int, outputs: int) -> None:
+    if outputs < 1 or tensor.shape[axis] < 1:
+        raise AffineLensError(f"axis {axis} of a tensor of shape {tensor.shape} cannot be resized to {outputs} entries")
+    shape: Sequence[int] = (*tensor.shape[:axis], outputs, *tensor.shape[axis + 1 :])
+    require_size(2 * prod(shape), f"resizing to shape {tuple(shape)}")

@@ -1,0 +1,271 @@
+"""Convolutions and poolings: a window slides over the spatial axes of a (batch, channels, ...) tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.errors import AffineLensError
+from affinelens.network.build.builder import GraphBuilder, Shape, Tensor, require_size
+from affinelens.network.build.nonlinear import group_maximum
+from affinelens.network.convolution import Convolution
+from affinelens.network.linear_map import LinearMap, Sparse
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window's sizes, steps and padding, one number for each spatial axis.
+
+    ``ceil`` keeps a last window that is only partly inside, as long as it starts inside or in the padding before.
+    """
+
+    sizes: Sizes
+    strides: Sizes
+    dilations: Sizes
+    before: Sizes
+    after: Sizes
+    ceil: bool = False
+
+    def __post_init__(self) -> None:
+        parts = (self.sizes, self.strides, self.dilations, self.before, self.after)
+        if len({len(part) for part in parts}) != 1:
+            raise AffineLensError(
+                f"a window of sizes {self.sizes}, strides {self.strides}, dilations {self.dilations} and padding "
+                f"{self.before} and {self.after} needs one number of each for every spatial axis"
+            )
+        if min((*self.sizes, *self.strides, *self.dilations), default=1) < 1:
+            raise AffineLensError(
+                f"a window's sizes {self.sizes}, strides {self.strides} and dilations {self.dilations} must be positive"
+            )
+
+    def __str__(self) -> str:
+        """The sizes and, where they are not 1, the strides and dilations, in the fewest words."""
+        parts = ["x".join(map(str, self.sizes))]
+        for word, numbers in (("stride", self.strides), ("dilation", self.dilations)):
+            if set(numbers) != {1}:
+                parts.append(f"{word} {'x'.join(map(str, numbers if len(set(numbers)) > 1 else numbers[:1]))}")
+        return " ".join(parts)
+
+    def extent(self, axis: int) -> int:
+        """How far a window reaches from its first entry to behind its last."""
+        return (self.sizes[axis] - 1) * self.dilations[axis] + 1
+
+    def outputs(self, sizes: Sizes) -> Sizes:
+        """Spatial sizes of the result, given those of the tensor."""
+        self.require_axes(sizes)
+        counts = []
+        for axis, size in enumerate(sizes):
+            stride, room = self.strides[axis], size + self.before[axis] + self.after[axis] - self.extent(axis)
+            count = (room + (stride - 1 if self.ceil else 0)) // stride + 1
+            if self.ceil and (count - 1) * stride >= size + self.before[axis]:
+                count -= 1
+            counts.append(count)
+        if min(counts, default=1) < 1:
+            raise AffineLensError(f"a window of {self.sizes} does not fit into spatial axes of sizes {sizes}")
+        return tuple(counts)
+
+    def require_axes(self, sizes: Sizes) -> None:
+        if len(sizes) != len(self.sizes):
+            raise AffineLensError(f"a window of {len(self.sizes)} axes cannot slide over spatial axes of sizes {sizes}")
+
+    def members(self, axis: int, size: int, outputs: int) -> Indices:
+        """The positions (output, window entry) along one axis, which lie outside the tensor in the padding."""
+        starts = np.arange(outputs) * self.strides[axis] - self.before[axis]
+        return starts[:, None] + np.arange(self.sizes[axis]) * self.dilations[axis]
+
+
+def convolve(builder: GraphBuilder, tensor: Tensor, weight: Floats, bias: Floats | None, window: Window) -> Tensor:
+    """A convolution by a weight (channels out, channels in of a group, *window); the groups follow from the sizes."""
+    _, channels, spatial = _parts(tensor)
+    groups = channels // weight.shape[1] if weight.ndim > 1 and weight.shape[1] else 0
+    if weight.shape[2:] != window.sizes or not groups or channels % weight.shape[1] or weight.shape[0] % groups:
+        raise AffineLensError(f"a kernel of shape {weight.shape} does not fit a tensor of shape {tensor.shape}")
+    outputs = window.outputs(spatial)
+    kernel = weight.reshape(groups, -1, *weight.shape[1:])
+    return _convolved(builder, tensor, kernel, bias, window, (spatial, outputs), adjoint=False)
+
+
+def convolve_transposed(
+    builder: GraphBuilder,
+    tensor: Tensor,
+    weight: Floats,
+    bias: Floats | None,
+    window: Window,
+    groups: int,
+    extra: Sizes,
+) -> Tensor:
+    """The adjoint of a convolution; the weight is (channels in, channels out of a group, *window)."""
+    _, channels, spatial = _parts(tensor)
+    window.require_axes(spatial)
+    if groups < 1 or weight.shape[2:] != window.sizes or weight.shape[0] != channels or channels % groups:
+        raise AffineLensError(
+            f"a transposed kernel of shape {weight.shape} in {groups} groups does not fit a tensor of shape "
+            f"{tensor.shape}"
+        )
+    outputs = tuple(
+        (size - 1) * window.strides[axis] + window.extent(axis) - window.before[axis] - window.after[axis] + extra[axis]
+        for axis, size in enumerate(spatial)
+    )
+    if min(outputs, default=1) < 1:
+        raise AffineLensError(f"a transposed convolution would give spatial axes of sizes {outputs}")
+    kernel = weight.reshape(groups, -1, *weight.shape[1:])
+    return _convolved(builder, tensor, kernel, bias, window, (outputs, spatial), adjoint=True)
+
+
+def _convolved(
+    builder: GraphBuilder,
+    tensor: Tensor,
+    kernel: Floats,
+    bias: Floats | None,
+    window: Window,
+    sides: tuple[Sizes, Sizes],
+    *,
+    adjoint: bool,
+) -> Tensor:
+    """The convolution; a batch of several is one more spatial axis, on which the window has size 1."""
+    batch = tensor.shape[0]
+    goal = kernel.shape[0] * (kernel.shape[2] if adjoint else kernel.shape[1])
+    outputs = sides[0] if adjoint else sides[1]
+    shape = (batch, goal, *outputs)
+    require_size(prod(shape), f"a tensor of shape {shape}")
+    builder.specify(str(window))
+    several = batch > 1
+    one = (1,) if several else ()
+    count = (batch,) if several else ()
+    linear = Convolution(
+        kernel.reshape(*kernel.shape[:3], *one, *kernel.shape[3:]),
+        (*count, *sides[0]),
+        (*count, *sides[1]),
+        (*one, *window.strides),
+        (*one, *window.dilations),
+        (*((0,) if several else ()), *window.before),
+        adjoint,
+    )
+    swapped = (1, 0, *range(2, len(shape)))
+    if several:
+        result = builder.linear(builder.transpose(tensor, swapped), linear, (goal, batch, *outputs))
+        result = builder.transpose(result, swapped)
+    else:
+        result = builder.linear(tensor, linear, shape)
+    if bias is None:
+        return result
+    if bias.shape != (goal,):
+        raise AffineLensError(f"a bias of shape {bias.shape} does not fit {goal} channels")
+    return builder.add_constant(result, bias.reshape(1, goal, *(1,) * len(outputs)))
+
+
+def average_pool(
+    builder: GraphBuilder, tensor: Tensor, window: Window, *, count_padding: bool, divisor: int | None = None
+) -> Tensor:
+    """The mean of every window: its sum over how many entries it has, with those in the padding or without."""
+    batch, channels, spatial = _parts(tensor)
+    outputs = window.outputs(spatial)
+    _require_tables(window, outputs)
+    builder.specify(str(window))
+    total = builder.linear(tensor, _window_sum(tensor, window, outputs), (batch, channels, *outputs))
+    if divisor is not None:
+        return builder.divide(total, np.array(float(divisor)))
+    counts = np.ones(())
+    for axis, size in enumerate(spatial):
+        members = window.members(axis, size, outputs[axis])
+        before, after = (window.before[axis], window.after[axis]) if count_padding else (0, 0)
+        inside = (members >= -before) & (members < size + after)
+        counts = counts[..., None] * inside.sum(axis=1).astype(np.float64)
+    return builder.divide(total, counts)
+
+
+def _window_sum(tensor: Tensor, window: Window, outputs: Sizes) -> LinearMap:
+    """The sum of every window, written out where windows hardly overlap."""
+    _, _, spatial = _parts(tensor)
+    if prod(outputs) * prod(window.sizes) <= 2 * prod(spatial):
+        tables = [window.members(axis, size, outputs[axis]) for axis, size in enumerate(spatial)]
+        return _sum_of(_window_positions(tensor, tables), tensor.size)
+    ones = np.ones((prod(tensor.shape[:2]), 1, 1, *window.sizes))
+    return Convolution(ones, spatial, outputs, window.strides, window.dilations, window.before)
+
+
+def _require_tables(window: Window, outputs: Sizes) -> None:
+    for size, count in zip(window.sizes, outputs, strict=True):
+        require_size(size * count, f"{count} windows of {size} entries")
+    require_size(prod(window.sizes), f"a window of sizes {window.sizes}")
+
+
+def max_pool(builder: GraphBuilder, tensor: Tensor, window: Window, name: str) -> Tensor:
+    """The largest entry of every window; padding never wins."""
+    _, _, spatial = _parts(tensor)
+    outputs = window.outputs(spatial)
+    _require_tables(window, outputs)
+    builder.specify(str(window))
+    tables = [window.members(axis, size, outputs[axis]) for axis, size in enumerate(spatial)]
+    return _pooled_maximum(builder, tensor, tables, name)
+
+
+def adaptive_max_pool(builder: GraphBuilder, tensor: Tensor, outputs: Sizes, name: str) -> Tensor:
+    return _pooled_maximum(builder, tensor, _adaptive_tables(tensor, outputs), name)
+
+
+def adaptive_average_pool(builder: GraphBuilder, tensor: Tensor, outputs: Sizes) -> Tensor:
+    """The mean of windows that together cover the tensor and differ in size where they must."""
+    tables = _adaptive_tables(tensor, outputs)
+    members = _window_positions(tensor, tables)
+    shape = (*tensor.shape[:2], *outputs)
+    counts = (members >= 0).sum(axis=1).reshape(shape).astype(np.float64)
+    return builder.divide(builder.linear(tensor, _sum_of(members, tensor.size), shape), counts)
+
+
+def _sum_of(members: Indices, size: int) -> Sparse:
+    """The sum of the entries at each row's positions, leaving out -1."""
+    present = members >= 0
+    starts = np.cumsum([0, *present.sum(axis=1)])
+    return Sparse(starts, members[present], np.ones(int(starts[-1])), size)
+
+
+def _pooled_maximum(builder: GraphBuilder, tensor: Tensor, tables: Sequence[Indices], name: str) -> Tensor:
+    shape = (*tensor.shape[:2], *(len(table) for table in tables))
+    return group_maximum(builder, tensor, _window_positions(tensor, tables), shape, name)
+
+
+def _adaptive_tables(tensor: Tensor, outputs: Sizes) -> list[Indices]:
+    """Window i of n goes from floor(i size / n) to ceil((i + 1) size / n); -1 fills the shorter ones."""
+    _, _, spatial = _parts(tensor)
+    if len(spatial) != len(outputs) or min(outputs, default=1) < 1:
+        raise AffineLensError(f"a tensor of shape {tensor.shape} cannot be pooled to spatial sizes {outputs}")
+    tables = []
+    for size, count in zip(spatial, outputs, strict=True):
+        steps = np.arange(count)
+        starts, ends = steps * size // count, -(-(steps + 1) * size // count)
+        table = starts[:, None] + np.arange(int((ends - starts).max()))
+        tables.append(np.where(table < ends[:, None], table, -1))
+    return tables
+
+
+def _window_positions(tensor: Tensor, tables: Sequence[Indices]) -> Indices:
+    """One row a window, plane by plane, of the positions of its entries in the flattened tensor; -1 for none."""
+    _, _, spatial = _parts(tensor)
+    planes = prod(tensor.shape[:2])
+    rows, width = prod(len(table) for table in tables), prod(table.shape[1] for table in tables)
+    require_size(planes * rows * width, f"{planes * rows} windows of {width} entries")
+    flat, inside = np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=bool)
+    for size, table in zip(spatial, tables, strict=True):
+        there = (table >= 0) & (table < size)
+        shape = (len(flat) * len(table), flat.shape[1] * table.shape[1])
+        flat = (flat[:, None, :, None] * size + table[None, :, None, :]).reshape(shape)
+        inside = (inside[:, None, :, None] & there[None, :, None, :]).reshape(shape)
+    within = np.where(inside, flat, -1)
+    starts = np.arange(planes) * prod(spatial)
+    return np.where(within >= 0, within + starts[:, None, None], -1).reshape(-1, width)
+
+
+def _parts(tensor: Tensor) -> tuple[int, int, Shape]:
+    """Batch, channels and spatial sizes."""
+    if len(tensor.shape) < 3:
+        raise AffineLensError(f"a tensor of shape {tensor.shape} has no spatial axes behind batch and channels")
+    return tensor.shape[0], tensor.shape[1], tensor.shape[2:]

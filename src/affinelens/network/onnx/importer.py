@@ -1,0 +1,204 @@
+"""An ONNX file, replayed node by node up to its output or the place that ``until`` names.
+
+Operators on values that depend on the input become calls to :class:`GraphBuilder`; those that only rearrange or combine
+constants are carried out at once. Nothing in the file is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from affinelens.errors import AffineLensError
+from affinelens.network.build.builder import GraphBuilder, Shape, checked_shape
+from affinelens.network.canonical import Network
+from affinelens.network.onnx.onnx_file import FLOATS, Node, number_type, onnx, read_model, type_name
+from affinelens.network.onnx.onnx_operators import PASSIVE, TAILS, run
+from affinelens.network.onnx.onnx_replay import Constant, Replay
+
+
+def network_from_onnx(
+    path: Path,
+    input_shape: Sequence[int] | None = None,
+    *,
+    until: str | None = None,
+    fixed: Mapping[str, Any] | None = None,
+) -> Network:
+    """Compile the network in an ``.onnx`` or ``.onnx.gz`` file; a batch axis of open size becomes 1."""
+    try:
+        model, opset = read_model(path)
+        return _network(model, opset, path.parent, input_shape, until, fixed or {})
+    except AffineLensError as error:
+        raise error.located(str(path)) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise AffineLensError(f"{path}: not a readable ONNX file ({error}); export the model again") from error
+
+
+def _network(
+    model: onnx.ModelProto,
+    opset: int,
+    folder: Path,
+    input_shape: Sequence[int] | None,
+    until: str | None,
+    fixed: Mapping[str, Any],
+) -> Network:
+    graph = model.graph
+    stored = {tensor.name: tensor for tensor in graph.initializer}
+    nodes = [Node.read(node) for node in graph.node]
+    output = _output(graph, nodes) if until is None else _named_output(nodes, until)
+    needed = _needed(nodes, output)
+    inputs = {entry.name: entry for entry in graph.input if entry.name not in stored}
+    name = _input_name(inputs, needed, output, fixed)
+    shape = _input_shape(inputs[name], input_shape)
+    batched = len(shape) > 1 and shape[0] == 1
+    builder = GraphBuilder(shape[1:] if batched else shape)
+    replay = Replay(builder, stored, folder, opset, _tail(needed, output))
+    replay.start(name, builder.input(batched=batched))
+    for other, values in fixed.items():
+        replay.define(other, _fixed_value(builder, inputs[other], values))
+    for node in needed:
+        run(replay, node)
+    return builder.finish(replay.tensor(output))
+
+
+def _output(graph: onnx.GraphProto, nodes: Sequence[Node]) -> str:
+    names = [entry.name for entry in graph.output]
+    if not names:
+        raise AffineLensError(f"the model has no output; until={nodes[-1].outputs[0]!r} would take its last node's")
+    if len(names) > 1:
+        raise AffineLensError(
+            f"the outputs are {_listed(names)}, but a network has one; until={names[0]!r} chooses the first"
+        )
+    return str(names[0])
+
+
+def _named_output(nodes: Sequence[Node], until: str) -> str:
+    """The tensor that ``until`` names, or the first that the node of that name computes."""
+    produced = [name for node in nodes for name in node.outputs if name]
+    if until in produced:
+        return until
+    for node in nodes:
+        if node.name == until and node.outputs:
+            return node.outputs[0]
+    known = [*produced, *(node.name for node in nodes)]
+    near = list(dict.fromkeys(get_close_matches(str(until), known, n=3, cutoff=0.3))) or known[-1:]
+    raise AffineLensError(f"no node or tensor is named {until!r}; names like it are {_listed(near)}")
+
+
+def _needed(nodes: Sequence[Node], output: str) -> list[Node]:
+    """The nodes the output is computed from, in the file's order; the rest of the graph does not matter."""
+    wanted = {output}
+    found = []
+    for node in reversed(nodes):
+        if wanted.intersection(node.outputs):
+            wanted.update(filter(None, node.inputs))
+            found.append(node)
+    return found[::-1]
+
+
+def _tail(nodes: Sequence[Node], output: str) -> Node | None:
+    """The node that only turns scores into probabilities on the way to the output, if there is one."""
+    producers = {name: node for node in nodes for name in node.outputs[:1]}
+    while output in producers:
+        node = producers[output]
+        if node.operator in TAILS:
+            return node
+        if node.operator not in PASSIVE or not node.inputs:
+            return None
+        output = node.inputs[0]
+    return None
+
+
+def _input_name(
+    inputs: Mapping[str, onnx.ValueInfoProto], nodes: Sequence[Node], output: str, fixed: Mapping[str, Any]
+) -> str:
+    """The one input that is not fixed and that the output needs."""
+    for name in fixed:
+        if name not in inputs:
+            raise AffineLensError(f"fixed= names {name!r}, but the inputs are {_listed(inputs) or 'none'}")
+    read = {output, *(name for node in nodes for name in node.inputs)}
+    free = [name for name in inputs if name not in fixed]
+    left = [name for name in free if name in read] or free
+    if not left:
+        raise AffineLensError("the model has no input that is left free; a network is a function of one input")
+    if len(left) > 1:
+        values = ", ".join(f"{name!r}: values" for name in left[1:])
+        raise AffineLensError(
+            f"the inputs are {_listed(left)}, but a network has one; fixed={{{values}}} leaves the first"
+        )
+    return left[0]
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(repr(str(name)) for name in names)
+
+
+def _declared_sizes(entry: onnx.ValueInfoProto) -> list[int] | None:
+    """The sizes of an input's axes, 0 where one is open; None where no shape is declared."""
+    kind = entry.type.WhichOneof("value")
+    if kind != "tensor_type":
+        found = (kind or "nothing").removesuffix("_type").replace("_", " ")
+        raise AffineLensError(f"input {entry.name!r} holds a {found}; a tensor of floats is needed")
+    if entry.type.tensor_type.elem_type not in FLOATS:
+        found = type_name(entry.type.tensor_type.elem_type)
+        raise AffineLensError(f"input {entry.name!r} holds {found}; a tensor of floats is needed")
+    sizes = [max(dim.dim_value, 0) for dim in entry.type.tensor_type.shape.dim]
+    return sizes or None
+
+
+def _input_shape(entry: onnx.ValueInfoProto, given: Sequence[int] | None) -> Shape:
+    sizes = _declared_sizes(entry)
+    if given is not None:
+        return _matched_shape(entry.name, sizes, checked_shape(given))
+    if sizes is None:
+        raise AffineLensError(
+            f"input {entry.name!r} has no shape; pass input_shape= without the batch axis, or export the model with one"
+        )
+    sizes[0] = max(sizes[0], 1)
+    for axis, size in enumerate(sizes):
+        if size < 1:
+            label = entry.type.tensor_type.shape.dim[axis].dim_param or "no name"
+            raise AffineLensError(
+                f"input {entry.name!r} has an open size ({label}) on axis {axis}; only the batch axis 0 may be open, "
+                f"so pass input_shape= without the batch axis"
+            )
+    return tuple(sizes)
+
+
+def _matched_shape(name: str, sizes: list[int] | None, given: Shape) -> Shape:
+    """A given shape, with or without the batch axis, that agrees with what the file declares."""
+    if sizes is None:
+        return (1, *given)
+    for shape in ((1, *given), given):
+        if len(shape) == len(sizes) and all(size in (0, found) for size, found in zip(sizes, shape, strict=True)):
+            return shape
+    declared = ", ".join(str(size) if size else "open" for size in sizes)
+    raise AffineLensError(f"input_shape={given} does not fit input {name!r}, whose axes have sizes ({declared})")
+
+
+def _fixed_value(builder: GraphBuilder, entry: onnx.ValueInfoProto, values: Any) -> Constant:
+    """An array to take the place of an input, in the input's type."""
+    label = f"fixed input {entry.name!r}"
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise AffineLensError(f"{label} is not a rectangular array of numbers") from error
+    if entry.type.WhichOneof("value") != "tensor_type" or array.dtype.kind not in "fiub":
+        raise AffineLensError(f"{label} cannot take an array of {array.dtype}; a tensor of numbers is needed")
+    declared = entry.type.tensor_type
+    sizes = [dim.dim_value for dim in declared.shape.dim]
+    if array.ndim == len(sizes) - 1 and sizes[0] <= 1:
+        array = array[None]
+    fits = array.ndim == len(sizes) and all(size in (0, n) for size, n in zip(sizes, array.shape, strict=True))
+    if declared.HasField("shape") and not fits:
+        shown = ", ".join(str(size) if size else "open" for size in sizes)
+        raise AffineLensError(f"{label} has axes of sizes ({shown}), but the given array has shape {array.shape}")
+    with np.errstate(all="ignore"):
+        typed = array.astype(number_type(declared.elem_type, label))
+    if not np.array_equal(typed.astype(np.float64), array.astype(np.float64)):
+        builder.note(f"{label} was rounded to {typed.dtype}, the input's type")
+    return Constant(typed, label)

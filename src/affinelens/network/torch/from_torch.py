@@ -1,0 +1,299 @@
+"""A torch module, exported at batch 1, replayed operation by operation.
+
+``torch.export`` turns the module's evaluation-mode forward pass into a flat, functional graph of ATen operators
+(in-place operations and views are resolved there); each operator on a value that depends on the input becomes a call to
+:class:`GraphBuilder`. Operators on parameters alone are run by torch, in the model's own dtype, so the coefficients are
+the numbers the model computes with. The module is left as it was found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import logging
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.network.build.builder import GraphBuilder, checked_shape
+from affinelens.network.canonical import Network
+
+try:
+    import torch
+    from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
+    from torch.fx.node import Node
+
+    from affinelens.network.torch.torch_operators import PASSIVE, TAILS, evaluate
+    from affinelens.network.torch.torch_replay import Replay, module_paths, operator_name
+except ImportError as missing:
+    raise MissingExtraError.for_extra("torch", "torch", "compiling a torch module") from missing
+
+# Operators that are read through the ones they are made of.
+_COMPOSED = ("addcdiv", "addcmul", "einsum", "outer", "tensordot")
+
+
+def network_from_module(
+    module: torch.nn.Module,
+    input_shape: Sequence[int] | None,
+    *,
+    until: str | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    inputs: int | None = None,
+) -> Network:
+    """Compile a module, as it behaves in evaluation mode, on inputs of the given shape (without the batch axis).
+
+    Where no shape is given, the first linear layer tells it, or else the number of inputs does.
+    """
+    return Exported(Example(module, input_shape, fixed=fixed, inputs=inputs), module, until).network(module)
+
+
+class Example:
+    """What a module is run on to see what it does: zeros for its input, and the values given for other arguments."""
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        input_shape: Sequence[int] | None,
+        *,
+        fixed: Mapping[str, Any] | None = None,
+        inputs: int | None = None,
+    ) -> None:
+        _require_plain_parameters(module)
+        self.shape = _inferred_shape(module, inputs) if input_shape is None else checked_shape(input_shape)
+        self.fixed, self.notes = _fixed_tensors(module, fixed or {})
+        zeros = torch.zeros((1, *self.shape), **_number_format(module))
+        free = [name for name in inspect.signature(module.forward).parameters if name not in self.fixed]
+        by_name = bool(self.fixed and free)
+        self.positional: tuple[torch.Tensor, ...] = () if by_name else (zeros,)
+        self.named: dict[str, torch.Tensor] = {free[0]: zeros, **self.fixed} if by_name else {}
+
+
+class Exported:
+    """A module's operations, exported once; its network is read from them as often as parameters change."""
+
+    def __init__(self, example: Example, module: torch.nn.Module, until: str | None) -> None:
+        self._example = example
+        with torch.no_grad():
+            self._program = _export(module, example)
+        self._output = _output_node(self._program) if until is None else _named_node(self._program, until)
+        self._tail = _tail(self._output)
+        needed = _ancestors(self._output)
+        self._operations = [n for n in self._program.graph.nodes if n in needed and n.op != "placeholder"]
+
+    def network(self, module: torch.nn.Module) -> Network:
+        """The network with the numbers that the module's parameters and buffers have now."""
+        builder = GraphBuilder(self._example.shape)
+        for note in self._example.notes:
+            builder.note(note)
+        with torch.no_grad():
+            replay = Replay(builder)
+            _bind_inputs(replay, self._program, named_tensors(module), self._example.fixed)
+            for node in self._operations:
+                value = None if node.op == "get_attr" else evaluate(replay, node, tail=node is self._tail)
+                replay.define(node, value)
+            return builder.finish(replay.tensor(self._output))
+
+
+def named_tensors(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Parameters and buffers by all the names they have."""
+    return {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
+
+
+def _require_plain_parameters(module: torch.nn.Module) -> None:
+    for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
+        if torch.nn.parameter.is_lazy(tensor):
+            raise AffineLensError(
+                f"{name} has no values yet; run the module once, so that its lazy layers take their sizes"
+            )
+        if tensor.is_complex() or tensor.is_meta or tensor.is_quantized or tensor.layout is not torch.strided:
+            raise AffineLensError(
+                f"{name} is a {tensor.layout} tensor of {tensor.dtype} on {tensor.device}; "
+                f"parameters must be dense real numbers"
+            )
+
+
+def _inferred_shape(module: torch.nn.Module, inputs: int | None) -> tuple[int, ...]:
+    for name, part in module.named_modules():
+        if isinstance(part, torch.nn.Linear):
+            return (part.in_features,)
+        if next(part.parameters(recurse=False), None) is not None:
+            if inputs is not None:
+                return (inputs,)
+            raise AffineLensError(
+                f"the first layer with parameters is {name or 'the module'} ({type(part).__name__}), which does not "
+                f"tell the shape of an input; pass input_shape= without the batch axis"
+            )
+    if inputs is not None:
+        return (inputs,)
+    raise AffineLensError("the module has no nn.Linear that tells the shape of an input; pass input_shape=")
+
+
+def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[dict[str, torch.Tensor], list[str]]:
+    """The values given for arguments of the forward pass, in the module's own type, and notes on how they got there.
+
+    One argument must be left.
+    """
+    arguments = inspect.signature(module.forward).parameters
+    for name in fixed:
+        if name not in arguments:
+            raise AffineLensError(f"fixed= names {name!r}, but the forward pass takes {', '.join(arguments)}")
+    needed = [
+        name
+        for name, argument in arguments.items()
+        if argument.default is argument.empty and argument.kind is argument.POSITIONAL_OR_KEYWORD and name not in fixed
+    ]
+    if len(needed) > 1:
+        values = ", ".join(f"{name!r}: values" for name in needed[1:])
+        raise AffineLensError(
+            f"the forward pass takes {', '.join(needed)}, but a network has one input; "
+            f"fixed={{{values}}} leaves the first"
+        )
+    kind = _number_format(module)
+    tensors, notes = {}, []
+    for name, values in fixed.items():
+        try:
+            given = values if isinstance(values, torch.Tensor) else torch.as_tensor(np.asarray(values))
+        except (TypeError, ValueError) as error:
+            raise AffineLensError(f"fixed input {name!r} is not an array of numbers") from error
+        tensors[name] = given.to(**kind) if given.is_floating_point() else given
+        if not torch.equal(tensors[name].cpu().double(), given.cpu().double()):
+            notes.append(f"fixed input {name!r} was rounded to {tensors[name].dtype}, the module's type")
+    return tensors, notes
+
+
+def _export(module: torch.nn.Module, example: Example) -> torch.export.ExportedProgram:
+    try:
+        with evaluation_mode(module), _silence():
+            program: torch.export.ExportedProgram = torch.export.export(module, example.positional, example.named)
+            return program.run_decompositions(_decompositions())
+    except Exception as error:  # whatever the user's forward pass raises
+        cause = " ".join(next(iter(str(error).splitlines()), type(error).__name__).split()).rstrip(".")
+        raise AffineLensError(
+            f"torch.export cannot trace {type(module).__name__} on an input of shape {(1, *example.shape)} ({cause}); "
+            f"its forward pass must take one tensor of the shape in input_shape=, with no data-dependent control flow"
+        ) from error
+
+
+def _decompositions() -> dict[Any, Any]:
+    """How the composed operators are taken apart; every other operator is kept."""
+    known = torch.export.default_decompositions()
+    overloads = [getattr(torch.ops.aten, name).default for name in _COMPOSED]
+    return {overload: known[overload] for overload in overloads if overload in known}
+
+
+def _number_format(module: torch.nn.Module) -> dict[str, Any]:
+    for tensor in [*module.parameters(), *module.buffers()]:
+        if tensor.is_floating_point():
+            return {"dtype": tensor.dtype, "device": tensor.device}
+    return {"dtype": torch.get_default_dtype()}
+
+
+@contextlib.contextmanager
+def evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
+    """Set the flags by hand: ``eval()`` may be overridden to do more, and would forget which submodules were frozen."""
+    flags = [(part, part.training) for part in module.modules()]
+    try:
+        for part, _ in flags:
+            part.training = False
+        yield
+    finally:
+        for part, training in flags:
+            part.training = training
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keep the exporter's warnings, log and printed graphs away from the user; its errors come back as exceptions."""
+    level = logging.root.manager.disable
+    with (
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        warnings.simplefilter("ignore")
+        logging.disable(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            logging.disable(level)
+
+
+def _bind_inputs(
+    replay: Replay,
+    program: torch.export.ExportedProgram,
+    tensors: Mapping[str, torch.Tensor],
+    fixed: Mapping[str, torch.Tensor],
+) -> None:
+    placeholders = (node for node in program.graph.nodes if node.op == "placeholder")
+    for spec, node in zip(program.graph_signature.input_specs, placeholders, strict=True):
+        target = str(spec.target)
+        if spec.kind is InputKind.USER_INPUT:
+            if node.name in fixed:
+                replay.define(node, fixed[node.name], f"fixed input {node.name!r}")
+            else:
+                replay.start(node)
+        elif target in tensors:
+            replay.define(node, tensors[target], target)
+        else:
+            replay.define(node, program.state_dict.get(target, program.constants.get(target)), target)
+
+
+def _output_node(program: torch.export.ExportedProgram) -> Node:
+    found: list[tuple[Any, Node]] = []
+    results: Any = program.graph.output_node().args[0]
+    for spec, node in zip(program.graph_signature.output_specs, results, strict=True):
+        if spec.kind is OutputKind.BUFFER_MUTATION:
+            raise AffineLensError(
+                f"the module changes its buffer {spec.target} when it runs; a network must be a function"
+            )
+        if spec.kind is OutputKind.USER_OUTPUT:
+            found.append((spec.arg, node))
+    if len(found) != 1 or not isinstance(found[0][0], TensorArgument):
+        names = [str(node) for _, node in found]
+        chosen = next((str(node) for _, node in found if isinstance(node, Node) and node.op != "placeholder"), "")
+        advice = f"until={chosen!r} chooses one" if chosen else "wrap it so that it returns one"
+        raise AffineLensError(f"the module returns {', '.join(names) or 'nothing'} instead of one tensor; {advice}")
+    return found[0][1]
+
+
+def _named_node(program: torch.export.ExportedProgram, until: str) -> Node:
+    """The operation of that name, or the last one of the submodule of that name."""
+    operations = [node for node in program.graph.nodes if node.op == "call_function"]
+    for node in operations:
+        if node.name == until:
+            return node
+    for node in reversed(operations):
+        if until and until in module_paths(node):
+            return node
+    known = [node.name for node in operations] + [path for node in operations for path in module_paths(node) if path]
+    near = list(dict.fromkeys(get_close_matches(str(until), dict.fromkeys(known), n=3, cutoff=0.3))) or known[-1:]
+    shown = ", ".join(repr(name) for name in near)
+    raise AffineLensError(f"no submodule or operation is named {until!r}; names like it are {shown or 'none'}")
+
+
+def _tail(output: Node) -> Node | None:
+    """The operation that only turns scores into probabilities on the way to the output, if there is one."""
+    node = output
+    while node.op == "call_function" and operator_name(node) in PASSIVE and isinstance(node.args[0], Node):
+        node = node.args[0]
+    return node if node.op == "call_function" and operator_name(node) in TAILS else None
+
+
+def _ancestors(output: Node) -> set[Node]:
+    """The node and everything it is computed from; the rest of the graph does not matter."""
+    found = {output}
+    waiting = [output]
+    while waiting:
+        for source in waiting.pop().all_input_nodes:
+            if source not in found:
+                found.add(source)
+                waiting.append(source)
+    return found

@@ -1,0 +1,431 @@
+"""RegionSet, the public front: the columns of a walk, and every measure and picture of them as a method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from affinelens.measure import (
+    Adjacency,
+    AuditReport,
+    DecisionBoundary,
+    Distance,
+    Distances,
+    LinearRegions,
+    OutputRange,
+    RegionBounds,
+    Regularity,
+    adjacency,
+    audit,
+    decision_boundary,
+    linear_regions,
+    lipschitz_constant,
+    metrics,
+    output_means,
+    output_ranges,
+    quantity,
+    quantity_names,
+    region_bounds,
+    regularity,
+    summary,
+    to_arrow,
+    to_networkx,
+    to_pandas,
+    volumes,
+)
+from affinelens.measure.summary.text import as_html
+from affinelens.regions import Regions, all_vertices, located, neighbor_values
+from affinelens.regions.store.run_directory import save
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas
+    import pyarrow
+
+Floats = NDArray[np.float64]
+
+
+class RegionSet(Regions):
+    """The regions of a network on a domain.
+
+    Columns come first: ``points``, ``patterns``, facets as values with offsets (``facet_values``, ``facet_offsets``),
+    and on request vertices likewise (``vertex_values``, ``vertex_offsets``). ``rs[i]`` and iteration give
+    :class:`Region` views of single rows. Points and vertices are inputs; ``rs.local`` has them in the domain's own
+    coordinates.
+
+    A property never walks the network again. A method may; what that costs is said there, and what was found is kept
+    with the set, so that nothing is walked twice.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> rs = al.enumerate([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.5]), ([[1.0, 1.0]], [0.0])], al.Box(-1, 1, dim=2))
+    >>> rs
+    RegionSet(4 regions, COMPLETE, dimension 2, by vertex)
+    >>> rs.points.shape, rs.patterns.shape, rs.patterns.dtype
+    ((4, 2), (4, 2), dtype('uint8'))
+    >>> rs.facet_values[rs.facet_offsets[0] : rs.facet_offsets[1]]
+    array([0, 2, 4, 5])
+    """
+
+    @classmethod
+    def of(cls, regions: Regions) -> RegionSet:
+        """The front of what a walk found."""
+        return cls(regions.network, regions.domain, regions.outcome, regions.options)
+
+    def locate(self, x: ArrayLike) -> Any:
+        """The region that contains x: its index, or -1 where there is none.
+
+        That is outside the domain or, in an incomplete set, where none was found. A point on a border is assigned to
+        one of the regions that meet there, always the same one.
+
+        Parameters
+        ----------
+        x
+            One point, or several, a row each. On a slice, points may be inputs that lie on it (up to the rounding of
+            computing them) or, where the two differ in number, slice coordinates.
+
+        Returns
+        -------
+        int or numpy.ndarray
+            One index, or an int64 array of as many as there are points.
+
+        Notes
+        -----
+        Costs one evaluation of the units that can switch; the first call of a large network bounds them.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.locate([0.5]), rs.locate([[-0.5], [2.0]])
+        (1, array([ 0, -1]))
+        """
+        return located(self, x)
+
+    @property
+    def neighbor_values(self) -> NDArray[np.int64]:
+        """The region beyond each facet, in the order of ``facet_values``; -1 on the domain's border.
+
+        In an incomplete set it is -1 as well where the region beyond was not found. They are looked up once.
+        """
+        return neighbor_values(self)
+
+    def vertices(self) -> Floats:
+        """The vertices of all regions, in input coordinates.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 of shape (vertices, inputs); region i's are from ``vertex_offsets[i]`` to ``vertex_offsets[i + 1]``.
+
+        Notes
+        -----
+        Walks once more, unless they were asked for with ``vertices=True``; they are kept then.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.vertices().ravel(), rs.vertex_offsets
+        (array([-1.,  0.,  0.,  1.]), array([0, 2, 4]))
+        """
+        return self.domain.frame.to_inputs(all_vertices(self).points)
+
+    def volumes(self) -> Floats:
+        """The volume of every region, in the domain's own coordinates.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 of shape (regions,); ``column("volume_error")`` bounds what rounding did to each.
+
+        Notes
+        -----
+        Needs vertices: walks once more, unless they were kept.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.volumes()
+        array([0.5, 1.5])
+        """
+        return volumes(self)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The names of the columns that :meth:`column` computes, and what they hold."""
+        return quantity_names()
+
+    def column(self, name: str) -> NDArray[Any]:
+        """A quantity of every region by its name, computed once; :attr:`columns` lists the names.
+
+        On a slice, lengths, volumes and slopes are those of the slice's coordinates.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of shape (regions, ...).
+
+        Notes
+        -----
+        Those that need vertices, and ``crossed``, walk once more where their geometry was not kept.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.column("jacobian_norm")
+        array([0., 1.])
+        """
+        return quantity(self, name)
+
+    def metrics(self) -> dict[str, float]:
+        """Numbers that sum up the set, under names that stay the same; see :mod:`affinelens.measure.summary.metrics`.
+
+        Notes
+        -----
+        Walks for vertices and for the decision boundary, unless they were found already.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.metrics()["volume_max"]
+        1.5
+        """
+        return metrics(self)
+
+    def adjacency(self) -> Adjacency:
+        """Which regions share a facet, and which hyperplane lies between them: a sparse matrix, a row a region.
+
+        Notes
+        -----
+        Needs facets. Looks every facet up once, and does not walk.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.adjacency().pairs
+        array([[0, 1]])
+        """
+        return adjacency(self)
+
+    def linear_regions(self) -> LinearRegions:
+        """The maximal connected unions of regions with the same affine map, compared exactly.
+
+        Notes
+        -----
+        Needs facets. Compares affine maps, in rationals where float64 cannot tell them apart; does not walk.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.enumerate([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])], al.Box(-1, 1, dim=1)).linear_regions()
+        LinearRegions(1 of 2 regions, 1 affine maps)
+        """
+        return linear_regions(self)
+
+    def decision_boundary(self, *, output: int | None = None, threshold: float | None = None) -> DecisionBoundary:
+        """Where the network's decision changes, exactly: the boundary's pieces, its measure and the classes' volumes.
+
+        A network with several outputs decides for the largest one, and of equal ones for the first. With one output,
+        or if ``output`` names one, the classes are 1 where it is above the threshold (0 unless given) and 0 elsewhere.
+        In an incomplete set there is nothing to say about where regions are missing.
+
+        Notes
+        -----
+        Walks once, with the decision as a last stage, and keeps what it found for each decision asked for.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0, 0.0], [-1.0, 0.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-0.5])], al.Box(-1, 1, dim=2))
+        >>> boundary = rs.decision_boundary()  # |x0| - 0.5 = 0: two lines of length 2
+        >>> len(boundary), boundary.measure, boundary.class_shares
+        (2, 4.0, array([0.5, 0.5]))
+        """
+        return decision_boundary(self, output, threshold)
+
+    def distance_to_boundary(
+        self, x: ArrayLike, *, norm: str = "l2", output: int | None = None, threshold: float | None = None
+    ) -> Distance | Distances:
+        """How far an input is from where the decision changes within the domain, and the nearest point there.
+
+        Takes one input or several (a row each; the answer then has columns), on a slice also slice coordinates, and the
+        Euclidean norm ``"l2"`` or the maximum norm ``"linf"`` of a change to the inputs. The decision is that of
+        :meth:`decision_boundary`, whose walk it costs unless that was asked for before.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0, 0.0], [-1.0, 0.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-0.5])], al.Box(-1, 1, dim=2))
+        >>> found = rs.distance_to_boundary([0.25, 0.0])
+        >>> found.value, found.point
+        (0.25, array([0.5, 0. ]))
+        """
+        return self.decision_boundary(output=output, threshold=threshold).distance(x, norm=norm)
+
+    def lipschitz_constant(self, norm: str = "l2") -> float:
+        """The network's local Lipschitz constant, in ``"l2"`` or ``"linf"``: its largest slope over the regions.
+
+        Notes
+        -----
+        Composes every region's affine map once; does not walk.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.enumerate([([[2.0]], [0.5]), ([[1.5]], [0.0])], al.Box(-1, 1, dim=1)).lipschitz_constant()
+        3.0
+        """
+        return lipschitz_constant(self, norm)
+
+    def output_ranges(self) -> list[OutputRange]:
+        """The exact range of each output over the regions.
+
+        Notes
+        -----
+        Needs facets, and vertices: walks once more, unless these were kept.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> found = al.enumerate([([[2.0]], [0.5]), ([[1.5]], [0.0])], al.Box(-1, 1, dim=1)).output_ranges()
+        >>> float(found[0].lowest), float(found[0].highest)
+        (0.0, 3.75)
+        """
+        return output_ranges(self)
+
+    def output_means(self) -> Floats:
+        """The mean of each output over the regions, by volume: float64 of shape (outputs,).
+
+        Notes
+        -----
+        Needs vertices: walks once more, unless they were kept.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1)).output_means()
+        array([0.25])
+        """
+        return output_means(self)
+
+    def bounds(self) -> RegionBounds:
+        """What theory says about how many regions such a network can have; costs nothing.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1)).bounds().zaslavsky
+        2
+        """
+        return region_bounds(self.network, self.domain.dim)
+
+    def regularity(self) -> Regularity:
+        """How much the partition of a plane looks like a grid; see :mod:`affinelens.measure.geometry.regularity`.
+
+        Notes
+        -----
+        Needs vertices: walks once more, unless they were kept.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])], al.Box(-1, 1, dim=2))
+        >>> rs.regularity().grid_order
+        1.0
+        """
+        return regularity(self)
+
+    def audit(self, *, samples: int = 1000, seed: int = 0) -> AuditReport:
+        """Check everything again without the engine that found it; ``print`` the report, or see ``report.passed``.
+
+        Parameters
+        ----------
+        samples
+            Of what is too much to check in full, so many are drawn at random.
+        seed
+            Of that.
+
+        Notes
+        -----
+        About a minute for a million regions. Volumes need vertices, and walk once more unless they were kept.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1)).audit().passed
+        True
+        """
+        return audit(self, samples=samples, seed=seed)
+
+    def to_arrow(self, columns: Sequence[str] = ()) -> pyarrow.Table:
+        """The set as an Arrow table, with the given :attr:`columns` behind; these cost what :meth:`column` says."""
+        return to_arrow(self, columns)
+
+    def to_pandas(self, columns: Sequence[str] = ()) -> pandas.DataFrame:
+        """A data frame with one row a region: its point, pattern and number of facets, then the given columns.
+
+        The point is in inputs ``x0, x1, ...`` or, on a slice, in slice coordinates ``t0, t1, ...``. A column of
+        :attr:`columns` with several numbers a region becomes one column each, as ``center_0, center_1, ...``; these
+        cost what :meth:`column` says.
+        """
+        return to_pandas(self, columns)
+
+    def to_networkx(self) -> networkx.Graph[int]:
+        """A graph with a node a region and an edge wherever two share a facet; costs an :meth:`adjacency`.
+
+        Nodes have ``point``, ``facets`` (how many) and ``on_border`` (whether the domain bounds it); edges have
+        ``hyperplane`` (its number) and ``unit`` (the same in words).
+        """
+        return to_networkx(self)
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the set with matplotlib and return the axes: on ``ax``, or on a figure of their own, ``ax.figure``.
+
+        In the plane (:func:`affinelens.plot.partition`) options are ``color`` (``"neighbors"``, ``"class"``,
+        ``"volume"``, ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, ``"plain"`` or a number a region),
+        ``boundary``, ``hyperplanes``, ``points`` and ``labels``, ``window`` and ``legend``. In space
+        (:func:`affinelens.plot.solid`) they are ``color``, ``cut``, ``explode`` and ``legend``; on a line the
+        function's graph is drawn (:func:`affinelens.plot.graph`).
+
+        Notes
+        -----
+        Walks once for vertices, unless they were kept, or by class once for the decision boundary.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1, 0], [0, 1]], [0, 0]), ([[1, 1]], [-0.5])], al.Box(-1, 1, dim=2))
+        >>> ax = rs.plot(color="class")
+        >>> ax.figure.savefig("regions.png")  # doctest: +SKIP
+        """
+        from affinelens.plot import display
+
+        return display(self, ax, **options)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the set as a run directory (Parquet and a JSON manifest) that :func:`affinelens.load` reads.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.save("run")  # doctest: +SKIP
+        """
+        return save(self, Path(path), overwrite=overwrite)
+
+    def summary(self) -> dict[str, str]:
+        """What the set is, as labels and short texts."""
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.summary())

@@ -1,0 +1,70 @@
+"""The vertices of regions: as they were kept, found again for all by one walk, or for one region from its facets.
+
+A complete set's regions come again in the same order. Those of an incomplete one, or one that another engine found, are
+looked up by their patterns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from affinelens.engine import polytope_vertices, run
+from affinelens.errors import AffineLensError
+from affinelens.regions.functions import exact_halfspaces
+from affinelens.regions.keeping import kept
+from affinelens.regions.pattern_index import PatternIndex, most_pieces
+from affinelens.walk import Facets, Request, Selection, Vertices
+
+if TYPE_CHECKING:
+    from affinelens.regions.regions import Regions
+
+
+def all_vertices(regions: Regions) -> Vertices:
+    """The vertices of all regions, in the domain's own coordinates; walks once if they were not kept."""
+    stored = regions.outcome.table.vertices
+    return _found_again(regions)[1] if stored is None else stored
+
+
+def facets_with_vertices(regions: Regions) -> tuple[Facets, Vertices]:
+    """Facets and vertices of all regions that know of each other; walks once if they were not kept together."""
+    table = regions.outcome.table
+    if table.vertices is not None and table.facets is not None and table.facets.bits is not None:
+        return table.facets, table.vertices
+    return _found_again(regions)
+
+
+@kept
+def _found_again(regions: Regions) -> tuple[Facets, Vertices]:
+    selection = None
+    if not regions.outcome.certificate.complete:
+        selection = Selection(regions.outcome, len(regions.network.stages))
+    again = run(Request(regions.network, regions.domain.frame, vertices=True, selection=selection))
+    facets, found = again.table.facets, again.table.vertices
+    assert facets is not None
+    assert found is not None
+    patterns = again.pieces(regions.switching)
+    if not np.array_equal(patterns, regions.switching_patterns):
+        places = PatternIndex(patterns, most_pieces(regions.network)).places(regions.switching_patterns)
+        if (places < 0).any():
+            raise AffineLensError(
+                f"{np.count_nonzero(places < 0)} of the set's patterns are no regions of the network; enumerate again"
+            )
+        facets, found = facets.taken(places), found.taken(places)
+    regions.results.vertices = found
+    return facets, found
+
+
+def one_regions_vertices(regions: Regions, index: int) -> Vertices:
+    """The vertices of one region, in the domain's own coordinates; from its facets where they were not kept."""
+    known = regions.outcome.table.vertices or regions.results.vertices
+    return known[index : index + 1] if known is not None else _from_facets(regions, index)
+
+
+@kept
+def _from_facets(regions: Regions, index: int) -> Vertices:
+    frame, rows = regions.domain.frame, exact_halfspaces(regions, index)
+    constraints = (-1,) * rows.shape[0]
+    return polytope_vertices(replace(frame, rows=rows, constraints=constraints, irredundant=True))

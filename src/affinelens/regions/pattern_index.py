@@ -1,0 +1,120 @@
+"""Finding patterns among many: a hash table of rows, in which what is found is always compared in full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.network import Network
+from affinelens.regions.keeping import kept
+
+if TYPE_CHECKING:
+    from affinelens.regions.regions import Regions
+
+Indices = NDArray[np.int64]
+Patterns = NDArray[np.unsignedinteger[Any]]
+
+
+class PatternIndex:
+    """The rows of a matrix of patterns, each piece below ``pieces``; of equal rows the first is found.
+
+    A row's hash is the exclusive or of a random number for each of its entries, so that of a row with one entry changed
+    follows at once.
+    """
+
+    def __init__(self, patterns: Patterns, pieces: int) -> None:
+        self._patterns = patterns
+        generator = np.random.default_rng(0)
+        self._codes = generator.integers(0, 2**63, size=(patterns.shape[1], pieces), dtype=np.uint64)
+        self._hashes = _hashed(patterns, self._codes)
+        self._slots = _filled(self._hashes, 1 << (2 * len(patterns)).bit_length())
+
+    def with_one_changed(self, rows: Indices, columns: Indices, pieces: Indices) -> Indices:
+        """Where there is a pattern like one of the rows but for one entry, or -1."""
+        found: Indices = _find_changed(self._patterns, self._codes, self._hashes, self._slots, rows, columns, pieces)
+        return found
+
+    def places(self, patterns: Patterns) -> Indices:
+        """Where each of the given patterns is, or -1."""
+        found: Indices = _find(self._patterns, self._hashes, self._slots, patterns, _hashed(patterns, self._codes))
+        return found
+
+
+def most_pieces(network: Network) -> int:
+    """How many pieces a choice of the network has at most."""
+    return int(network.choice_pieces.max(initial=1))
+
+
+@kept
+def pattern_index(regions: Regions) -> PatternIndex:
+    """The patterns of a set's regions, of the choices :attr:`Regions.switching`, to be looked up."""
+    return PatternIndex(regions.switching_patterns, most_pieces(regions.network))
+
+
+def _hash_rows(patterns: Any, codes: Any) -> Any:
+    hashes = np.zeros(len(patterns), dtype=np.uint64)
+    for i in range(len(patterns)):
+        total = np.uint64(0)
+        for c in range(patterns.shape[1]):
+            total ^= codes[c, patterns[i, c]]
+        hashes[i] = total
+    return hashes
+
+
+def _fill_slots(hashes: Any, size: int) -> Any:
+    slots = np.full(size, -1, dtype=np.int64)
+    last = np.uint64(size - 1)
+    for i in range(len(hashes)):
+        slot = hashes[i] & last
+        while slots[slot] >= 0:
+            slot = (slot + np.uint64(1)) & last
+        slots[slot] = i
+    return slots
+
+
+def _look_up_changed(patterns: Any, codes: Any, hashes: Any, slots: Any, rows: Any, columns: Any, pieces: Any) -> Any:
+    places = np.full(len(rows), -1, dtype=np.int64)
+    last = np.uint64(len(slots) - 1)
+    for k in range(len(rows)):
+        row, column, piece = rows[k], columns[k], pieces[k]
+        if piece < 0 or piece >= codes.shape[1]:
+            continue
+        wanted = hashes[row] ^ codes[column, patterns[row, column]] ^ codes[column, piece]
+        slot = wanted & last
+        while slots[slot] >= 0:
+            found = slots[slot]
+            if hashes[found] == wanted and patterns[found, column] == piece:
+                differing = 0
+                for c in range(patterns.shape[1]):
+                    differing += patterns[found, c] != patterns[row, c]
+                if differing == (patterns[row, column] != piece):
+                    places[k] = found
+                    break
+            slot = (slot + np.uint64(1)) & last
+    return places
+
+
+def _look_up(patterns: Any, hashes: Any, slots: Any, wanted: Any, wanted_hashes: Any) -> Any:
+    places = np.full(len(wanted), -1, dtype=np.int64)
+    last = np.uint64(len(slots) - 1)
+    for k in range(len(wanted)):
+        slot = wanted_hashes[k] & last
+        while slots[slot] >= 0:
+            found = slots[slot]
+            if hashes[found] == wanted_hashes[k]:
+                differing = 0
+                for c in range(patterns.shape[1]):
+                    differing += patterns[found, c] != wanted[k, c]
+                if differing == 0:
+                    places[k] = found
+                    break
+            slot = (slot + np.uint64(1)) & last
+    return places
+
+
+_compiled: Any = nb.njit(cache=True, nogil=True)
+_hashed, _filled = _compiled(_hash_rows), _compiled(_fill_slots)
+_find_changed, _find = _compiled(_look_up_changed), _compiled(_look_up)

@@ -1,0 +1,143 @@
+"""The functions of the switching units on many regions at once.
+
+On a region every switching unit is on one piece, so the next stage's functions, and at last the outputs, follow from
+the switching units' rows by one matrix product a stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import UNIT_ROUNDOFF, upward
+from affinelens.network import Activation, MaxGroups, PiecewiseLinear
+from affinelens.regions.functions import restricted_functions
+from affinelens.regions.region_pieces import RegionPieces
+from affinelens.restrict import RestrictedFunctions, RestrictedNetwork, RestrictedRows, SwitchingChoices
+
+if TYPE_CHECKING:
+    from affinelens.regions.regions import Regions
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Patterns = NDArray[np.unsignedinteger[Any]]
+# Regions are composed together as long as no stage of theirs takes more numbers than this.
+_NUMBERS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class StageFunctions:
+    """A stage's functions on some regions: region i has ``table[:, place[i]]``, in units x places x (t, 1)."""
+
+    table: Floats
+    place: Indices
+
+
+class RegionFunctions:
+    """Switching units' functions, stage by stage, for some regions at a time.
+
+    A stage's functions depend on the pieces of the stages before it only. Walks find regions that agree in these one
+    after another, and for such a run of regions the stage is composed once.
+    """
+
+    def __init__(self, part: RestrictedFunctions, patterns: Patterns, switching: SwitchingChoices | None) -> None:
+        self._part = part
+        self._count = len(patterns)
+        self._pieces = RegionPieces(part.restricted, patterns, switching)
+        self._dim = len(part.reach) - 1
+
+    @classmethod
+    def of(cls, regions: Regions) -> RegionFunctions:
+        """Those of a set's regions."""
+        return cls(restricted_functions(regions), regions.switching_patterns, regions.outcome.switching)
+
+    @property
+    def restricted(self) -> RestrictedNetwork:
+        return self._part.restricted
+
+    def blocks(self) -> Iterator[slice]:
+        """Runs of regions that take little enough memory to be composed together."""
+        widest = max([len(self._part.outputs.fixed), *(len(rows.fixed) for rows in self._part.rows)])
+        at_once = max(1, _NUMBERS_AT_ONCE // (widest * (self._dim + 1)))
+        for start in range(0, self._count, at_once):
+            yield slice(start, min(start + at_once, self._count))
+
+    def functions(self, regions: Indices) -> Iterator[StageFunctions]:
+        """The pre-activations of every switching stage and, last, the outputs, on the given regions."""
+        starts: Bools = np.arange(len(regions)) == 0
+        places = [np.cumsum(starts) - 1]
+        values: list[Floats] = []
+        for index, rows in enumerate(self._part.rows):
+            table = self._summed(rows, values, places, np.flatnonzero(starts))
+            yield StageFunctions(table, places[-1])
+            starts = starts | self._pieces.change(index, regions)
+            firsts = np.flatnonzero(starts)
+            chosen = self._pieces.of(index, regions[firsts])
+            values.append(_on_pieces(self._part.restricted.stages[index].activation, table, chosen, places[-1][firsts]))
+            places.append(np.cumsum(starts) - 1)
+        table = self._summed(self._part.outputs, values, places, np.flatnonzero(starts))
+        yield StageFunctions(table, places[-1])
+
+    def _summed(self, rows: RestrictedRows, values: list[Floats], places: list[Indices], firsts: Indices) -> Floats:
+        """A stage's functions on the first region of each run; those of earlier stages have longer runs."""
+        units, width = rows.fixed.shape
+        total = np.repeat(rows.fixed[:, None, :], len(firsts), axis=1)
+        for source, weight in rows.maps.items():
+            known = values[source]
+            if known.shape[1] != len(firsts):
+                known = np.take(known, places[source + 1][firsts], axis=1)
+            total += (weight @ known.reshape(weight.shape[1], -1)).reshape(units, len(firsts), width)
+        return total
+
+    @cached_property
+    def errors(self) -> list[Floats]:
+        """How far the functions may be off anywhere in the domain: every rounding, carried on by absolute values."""
+        sizes: list[Floats] = []
+        errors: list[Floats] = []
+        found: list[Floats] = []
+        for index, rows in enumerate(self._part.rows):
+            size, error = self._grown(rows, sizes, errors)
+            found.append(error)
+            steepest, offset = _largest_pieces(self._part.restricted.stages[index].activation)
+            activation = self._part.restricted.stages[index].activation
+            if isinstance(activation, MaxGroups):
+                size, error = (np.maximum.reduceat(v, activation.starts[:-1]) for v in (size, error))
+            sizes.append(upward(steepest * size + offset))
+            errors.append(upward(steepest * error + 4 * UNIT_ROUNDOFF * (steepest * size + offset)))
+        return [*found, self._grown(self._part.outputs, sizes, errors)[1]]
+
+    def _grown(self, rows: RestrictedRows, sizes: list[Floats], errors: list[Floats]) -> tuple[Floats, Floats]:
+        """How large functions of a stage and their errors can be, given those before it."""
+        size, error, terms = np.abs(rows.fixed) @ self._part.reach, rows.error, 2
+        for source, weight in rows.maps.items():
+            size = size + np.abs(weight) @ sizes[source]
+            error = error + np.abs(weight) @ errors[source]
+            terms += weight.shape[1] + 1
+        return upward(size), upward(error + 2 * (terms + self._dim) * UNIT_ROUNDOFF * size)
+
+
+def _on_pieces(activation: Activation, z: Floats, chosen: Indices, place: Indices) -> Floats:
+    """A stage's outputs where choice c of run i is on piece ``chosen[c, i]`` and its units have ``z[:, place[i]]``."""
+    if isinstance(activation, MaxGroups):
+        won: Floats = z[activation.starts[:-1, None] + chosen, place]
+        return won
+    assert isinstance(activation, PiecewiseLinear)
+    unit = np.arange(activation.size_in)[:, None]
+    result: Floats = np.take(z, place, axis=1)
+    result *= activation.slopes[unit, chosen][:, :, None]
+    if activation.offsets.any():
+        result[:, :, -1] += activation.offsets[unit, chosen]
+    return result
+
+
+def _largest_pieces(activation: Activation) -> tuple[Floats | float, Floats | float]:
+    if isinstance(activation, MaxGroups):
+        return 1.0, 0.0
+    assert isinstance(activation, PiecewiseLinear)
+    return np.abs(activation.slopes).max(axis=1), np.abs(activation.offsets).max(axis=1)

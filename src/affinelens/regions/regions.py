@@ -1,0 +1,197 @@
+"""All regions of one walk, as columns: the core that measures and pictures are functions of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.domain import Domain
+from affinelens.errors import AffineLensError
+from affinelens.network import Network
+from affinelens.regions.keeping import Results
+from affinelens.regions.local_view import LocalRegions
+from affinelens.regions.region import Region
+from affinelens.walk import Certificate, Facets, Outcome, Status, Vertices
+from affinelens.walk.hyperplanes import Hyperplanes
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Patterns = NDArray[np.unsignedinteger[Any]]
+# Patterns are written out for whole networks up to this many bytes.
+_LARGEST_PATTERNS = 4 * 2**30
+
+
+class Regions:
+    """The regions of a network on a domain, as a walk found them; no property here walks.
+
+    ``outcome`` is what the walk returned, ``options`` what it was asked for, as plain data, and ``results`` what was
+    computed of the regions since, so that nothing is computed twice.
+    """
+
+    def __init__(self, network: Network, domain: Domain, outcome: Outcome, options: dict[str, Any]) -> None:
+        self.network = network
+        self.domain = domain
+        self.outcome = outcome
+        self.options = options
+        self.results = Results()
+
+    @property
+    def status(self) -> Status:
+        """How the walk ended; ``print(rs.status)`` says it in a sentence."""
+        return self.outcome.status
+
+    @property
+    def certificate(self) -> Certificate:
+        """How the verdicts were reached and what they prove."""
+        return self.outcome.certificate
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that found the regions."""
+        return self.outcome.engine
+
+    @property
+    def seconds(self) -> float:
+        """How long the walk took."""
+        return self.outcome.seconds
+
+    @property
+    def layer_counts(self) -> tuple[int, ...]:
+        """The paper's R_1 .. R_L: how many cells the first l stages make."""
+        return self.outcome.layer_counts
+
+    @property
+    def share(self) -> float | None:
+        """How much of the domain's volume the regions cover: 1 if the set is complete, None if that is not known."""
+        return 1.0 if self.status is Status.COMPLETE else self.outcome.share
+
+    @cached_property
+    def points(self) -> Floats:
+        """An interior point a region, in input coordinates: float64 of shape (regions, inputs)."""
+        return self.domain.frame.to_inputs(self.outcome.points)
+
+    @property
+    def local(self) -> LocalRegions:
+        """Points and vertices in the domain's own coordinates: those of a slice, or the inputs that are not fixed."""
+        return LocalRegions(self)
+
+    @property
+    def patterns(self) -> Patterns:
+        """Which piece each unit is on, stages in order: unsigned integers of shape (regions, choices).
+
+        Of a large network, only the columns of :attr:`switching` differ between regions; see
+        :attr:`switching_patterns`.
+        """
+        switching = self.outcome.switching
+        if switching is None:
+            return self.outcome.patterns
+        size = len(self.outcome.patterns) * switching.pattern.nbytes
+        if size > _LARGEST_PATTERNS:
+            raise AffineLensError(
+                f"the patterns of {len(self)} regions over {len(switching.pattern)} choices would take "
+                f"{size / 2**30:.0f} GiB; use switching_patterns, which leaves out what is the same in all regions, or "
+                f"the pattern of one"
+            )
+        return switching.whole(self.outcome.patterns)
+
+    @property
+    def switching(self) -> Indices:
+        """The columns of :attr:`patterns` that can differ between regions; all others are proved to be constant."""
+        if self.outcome.switching is None:
+            return np.arange(self.network.choice_offsets[-1])
+        return self.outcome.switching.choices
+
+    @property
+    def switching_patterns(self) -> Patterns:
+        """The columns :attr:`switching` of the patterns, which is all that is stored of them."""
+        return self.outcome.patterns
+
+    def pattern(self, index: int) -> Patterns:
+        """The pattern of one region, over all of the network's choices."""
+        switching, stored = self.outcome.switching, self.outcome.patterns[index]
+        return stored if switching is None else switching.whole(stored)
+
+    @property
+    def facet_values(self) -> Indices:
+        """Hyperplane numbers of all facets; region i's are from ``facet_offsets[i]`` to ``facet_offsets[i + 1]``."""
+        return self.facets.numbers
+
+    @property
+    def facet_signs(self) -> NDArray[np.int8]:
+        """On which side of each of :attr:`facet_values` its region lies: 1 or -1."""
+        return self.facets.signs
+
+    @property
+    def facet_offsets(self) -> Indices:
+        """Where each region's facets begin in :attr:`facet_values`; one entry more than there are regions."""
+        return self.facets.offsets
+
+    @property
+    def facets(self) -> Facets:
+        """The facets of all regions, as they were found."""
+        facets = self.outcome.table.facets
+        if facets is None:
+            raise AffineLensError("this set was made without facets; enumerate with facets=True to have them")
+        return facets
+
+    @property
+    def vertex_values(self) -> Floats:
+        """All vertices in input coordinates; region i's are from ``vertex_offsets[i]`` to ``vertex_offsets[i + 1]``.
+
+        They are here if they were asked for with ``vertices=True``, and after :meth:`RegionSet.vertices`.
+        """
+        return self.domain.frame.to_inputs(self.known_vertices.points)
+
+    @property
+    def vertex_offsets(self) -> Indices:
+        """Where each region's vertices begin in :attr:`vertex_values`; one entry more than there are regions."""
+        return self.known_vertices.offsets
+
+    @property
+    def known_vertices(self) -> Vertices:
+        """The vertices of all regions in the domain's own coordinates, if they were found already."""
+        found = self.outcome.table.vertices or self.results.vertices
+        if found is None:
+            raise AffineLensError(
+                "this set was made without vertices; call vertices(), which walks once more and keeps them, or "
+                "enumerate with vertices=True"
+            )
+        return found
+
+    @cached_property
+    def hyperplanes(self) -> Hyperplanes:
+        """What the numbers of hyperplanes stand for."""
+        return Hyperplanes(self.network, self.domain.frame)
+
+    def describe_hyperplane(self, number: int) -> str:
+        """A hyperplane by its number: a constraint of the domain or a unit of the network."""
+        frame = self.domain.frame
+        if number < self.hyperplanes.domain_count:
+            return f"domain, {self.domain.describe_constraint(frame.constraints[number])}"
+        return self.network.describe_break(number - self.hyperplanes.domain_count)
+
+    def __len__(self) -> int:
+        return self.outcome.regions
+
+    @overload
+    def __getitem__(self, index: int) -> Region: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Region]: ...
+    def __getitem__(self, index: int | slice) -> Region | list[Region]:
+        if isinstance(index, slice):
+            return [Region(self, i) for i in range(*index.indices(len(self)))]
+        position = int(index) + len(self) if index < 0 else int(index)
+        if not 0 <= position < len(self):
+            raise IndexError(f"there is no region {index}; there are {len(self)}")
+        return Region(self, position)
+
+    def __iter__(self) -> Iterator[Region]:
+        return (Region(self, i) for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        name, dim = type(self).__name__, self.domain.dim
+        return f"{name}({len(self):,} regions, {self.status.name}, dimension {dim}, by {self.engine})"

@@ -1,0 +1,192 @@
+"""Regions as an Arrow table, and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from affinelens.domain import Domain
+from affinelens.errors import AffineLensError
+from affinelens.network import Network
+from affinelens.restrict import SwitchingChoices
+from affinelens.walk import Columns, Facets, Vertices
+
+_FRACTION = re.compile(r"-?\d{1,4000}(/0*[1-9]\d{0,4000})?")
+
+
+def columns_to_table(columns: Columns, domain: Domain, *, packed: bool = False) -> pa.Table:
+    """One row a region. ``point`` is in input coordinates; ``coordinates`` are the domain's own, where they differ.
+
+    A slice, which may be one of thousands of inputs, has coordinates only.
+
+    Patterns are lists of numbers or, packed, their bytes one after another: files take a quarter of the time to write.
+    """
+    exact: list[list[str] | None] = [None] * len(columns)
+    for index, point in columns.exact_points.items():
+        exact[index] = [str(value) for value in point]
+    frame = domain.frame
+    table = {}
+    if not domain.has_own_coordinates:
+        table["point"] = _fixed(frame.to_inputs(columns.points))
+    if domain.has_own_coordinates or not frame.is_plain:
+        table["coordinates"] = _fixed(columns.points)
+    table["pattern"] = _bytes(columns.patterns) if packed else _fixed(columns.patterns)
+    if columns.facets is not None:
+        offsets = pa.array(columns.facets.offsets)
+        table["facets"] = pa.LargeListArray.from_arrays(offsets, pa.array(columns.facets.numbers))
+        table["facet_signs"] = pa.LargeListArray.from_arrays(offsets, pa.array(columns.facets.signs))
+    if columns.vertices is not None:
+        offsets = pa.array(columns.vertices.offsets)
+        table["vertices"] = pa.LargeListArray.from_arrays(offsets, _fixed(columns.vertices.points))
+        table["vertex_facets"] = pa.LargeListArray.from_arrays(offsets, _fixed(columns.vertices.tight))
+    table["exact_coordinates"] = pa.array(exact, type=pa.list_(pa.string()))
+    return pa.table(table)
+
+
+def with_columns(table: pa.Table, columns: dict[str, NDArray[Any]]) -> pa.Table:
+    """The table with further columns of one number a region."""
+    for name, values in columns.items():
+        table = table.append_column(name, pa.array(np.ascontiguousarray(values)))
+    return table
+
+
+def columns_from_table(
+    table: pa.Table, network: Network, domain: Domain, switching: SwitchingChoices | None = None
+) -> Columns:
+    """The columns, each checked for type, shape and range."""
+    frame = domain.frame
+    name = "point" if frame.is_plain and not domain.has_own_coordinates else "coordinates"
+    pieces = network.choice_pieces if switching is None else network.choice_pieces[switching.choices]
+    patterns = _packed_matrix(table, "pattern", len(pieces), network.pattern_type)
+    points = _matrix(table, name, frame.dim, np.dtype(np.float64))
+    if not (np.isfinite(points).all() and np.all(patterns < pieces)):
+        raise AffineLensError("its table holds values that no run has")
+    return Columns(
+        patterns,
+        points,
+        _exact_points(table, frame.dim),
+        _facets(table, frame.rows.shape[0] + network.break_offsets[-1]),
+        _vertices(table, frame.dim),
+    )
+
+
+def _facets(table: pa.Table, hyperplanes: int) -> Facets | None:
+    if "facets" not in table.column_names:
+        return None
+    numbers, offsets = _ragged(table, "facets", np.dtype(np.int64))
+    signs, sign_offsets = _ragged(table, "facet_signs", np.dtype(np.int8))
+    fits = (
+        np.array_equal(offsets, sign_offsets)
+        and np.all((numbers >= 0) & (numbers < hyperplanes))
+        and np.all(np.abs(signs) == 1)
+    )
+    if not fits:
+        raise AffineLensError("its table holds facets that no run has")
+    return Facets(numbers, signs, offsets)
+
+
+def _vertices(table: pa.Table, dim: int) -> Vertices | None:
+    if "vertices" not in table.column_names:
+        return None
+    points = _column(table, "vertices", _is_list)
+    tight = _column(table, "vertex_facets", _is_list)
+    lengths = _lengths(points)
+    inner = tight.flatten()
+    words = int(_lengths(inner)[0]) if len(inner) else 1
+    rows = _inner_matrix(points.flatten(), "vertices", dim, np.dtype(np.float64))
+    bits = _inner_matrix(inner, "vertex_facets", words, np.dtype(np.uint64))
+    if not (np.array_equal(lengths, _lengths(tight)) and np.isfinite(rows).all()):
+        raise AffineLensError("its table holds vertices that no run has")
+    return Vertices(rows, bits, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+
+
+def _column(table: pa.Table, name: str, accepted: Callable[[pa.DataType], bool]) -> pa.Array:
+    if name not in table.column_names or not accepted(table.schema.field(name).type):
+        raise AffineLensError(f"its table has no proper column {name!r}")
+    column = table.column(name).combine_chunks()
+    if name != "exact_coordinates" and column.null_count:
+        raise AffineLensError(f"its column {name!r} has gaps")
+    return column
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def _flat(column: pa.Array, name: str, kind: np.dtype[Any]) -> NDArray[Any]:
+    values = column.flatten()
+    if values.null_count or values.type != pa.from_numpy_dtype(kind):
+        raise AffineLensError(f"its column {name!r} does not hold {kind} numbers")
+    flat: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return flat
+
+
+def _matrix(table: pa.Table, name: str, width: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    return _inner_matrix(_column(table, name, _is_list), name, width, kind)
+
+
+def _packed_matrix(table: pa.Table, name: str, width: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """As :func:`_matrix`, where rows may also be bytes."""
+    if name not in table.column_names or not pa.types.is_fixed_size_binary(table.schema.field(name).type):
+        return _matrix(table, name, width, kind)
+    column = _column(table, name, pa.types.is_fixed_size_binary)
+    if column.type.byte_width != width * kind.itemsize:
+        raise AffineLensError(f"its column {name!r} does not have {width} entries a region")
+    start = column.offset * column.type.byte_width
+    flat = np.frombuffer(column.buffers()[1], dtype=np.uint8)[start : start + len(column) * column.type.byte_width]
+    return flat.view(kind).reshape(len(column), width)
+
+
+def _inner_matrix(column: pa.Array, name: str, width: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    if not _is_list(column.type):
+        raise AffineLensError(f"its column {name!r} is not a list")
+    flat = _flat(column, name, kind)
+    if np.any(_lengths(column) != width):
+        raise AffineLensError(f"its column {name!r} does not have {width} entries a region")
+    return flat.reshape(len(column), width)
+
+
+def _ragged(table: pa.Table, name: str, kind: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    column = _column(table, name, _is_list)
+    return _flat(column, name, kind), np.concatenate([[0], np.cumsum(_lengths(column))]).astype(np.int64)
+
+
+def _exact_points(table: pa.Table, dimension: int) -> dict[int, tuple[Fraction, ...]]:
+    found = {}
+    for index, texts in enumerate(_column(table, "exact_coordinates", _is_list).to_pylist()):
+        if texts is None:
+            continue
+        if len(texts) != dimension or not all(isinstance(t, str) and _FRACTION.fullmatch(t) for t in texts):
+            raise AffineLensError("its exact points are not fractions")
+        found[index] = tuple(Fraction(text) for text in texts)
+    return found
+
+
+def _lengths(lists: pa.Array) -> NDArray[np.int64]:
+    import pyarrow.compute as pc
+
+    lengths: NDArray[np.int64] = pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
+    return lengths
+
+
+def _bytes(values: NDArray[Any]) -> pa.Array:
+    """A matrix as a column of byte strings; the numbers' lowest bytes come first."""
+    if values.shape[1] == 0:
+        return _fixed(values)
+    rows = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"), copy=False))
+    kind = pa.binary(rows.shape[1] * rows.itemsize)
+    return pa.FixedSizeBinaryArray.from_buffers(kind, len(rows), [None, pa.py_buffer(rows)])
+
+
+def _fixed(values: NDArray[Any]) -> pa.Array:
+    """A matrix as a column of fixed-size lists."""
+    if values.shape[1] == 0:
+        return pa.array([[]] * len(values), type=pa.list_(pa.from_numpy_dtype(values.dtype)))
+    flat = pa.array(np.ascontiguousarray(values).ravel())
+    return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])

@@ -1,0 +1,57 @@
+"""Bounds of a domain part by part: a smaller one has tighter bounds, and what switches in no part switches nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import ExactMatrix
+from affinelens.deadline import NEVER, Deadline
+from affinelens.network import Network
+from affinelens.restrict.break_signs import OPEN, StageBounds, bound_stages
+from affinelens.restrict.enclosing_box import EnclosingBox
+
+Floats = NDArray[np.float64]
+
+
+def bound_by_bisection(
+    network: Network,
+    chart: ExactMatrix,
+    cover: EnclosingBox,
+    sides: Mapping[int, int] | None = None,
+    deadline: Deadline = NEVER,
+    *,
+    most: int = 64,
+) -> list[StageBounds]:
+    """Bounds of all stages on a cover; where they are loose, on at most so many parts of it."""
+    finished: list[list[StageBounds]] = []
+    waiting = [cover]
+    while waiting:
+        part = waiting.pop(0)
+        is_last = len(finished) + len(waiting) + 2 > most
+        bounds = bound_stages(network, chart, part, sides, deadline, finish=is_last)
+        if bounds is None:
+            waiting += part.halves(chart)
+        else:
+            finished.append(bounds)
+    return merged(finished)
+
+
+def count_open(bounds: Sequence[StageBounds]) -> int:
+    return sum(int((stage.signs == OPEN).sum()) for stage in bounds)
+
+
+def merged(parts: Sequence[list[StageBounds]]) -> list[StageBounds]:
+    """What holds on all parts."""
+    return [
+        StageBounds(
+            np.where(np.all([s.signs == stages[0].signs for s in stages], axis=0), stages[0].signs, OPEN).astype(
+                np.int8
+            ),
+            np.max([s.pre_activation for s in stages], axis=0),
+            np.max([s.output for s in stages], axis=0),
+        )
+        for stages in zip(*parts, strict=True)
+    ]

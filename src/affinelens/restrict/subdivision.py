@@ -1,0 +1,205 @@
+"""A domain in areas: convex parts between hyperplanes of first-stage units, small enough that little switches in one.
+
+The cost of a cell grows with the square of the number of units that can switch, and on a part of the domain fewer can.
+Hyperplanes of the first stage go straight through the domain and are borders of regions anyway, so that no region is
+divided: those of all areas together are those of the domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import ExactMatrix
+from affinelens.arithmetic.rational import fraction, stack_rows
+from affinelens.deadline import NEVER, Deadline
+from affinelens.domain import Frame
+from affinelens.domain.numbers import outward
+from affinelens.domain.polytope import exact_ranges
+from affinelens.network import Network, PiecewiseLinear
+from affinelens.network.adjoint import Adjoint
+from affinelens.restrict.affine_forms import Form, sum_form
+from affinelens.restrict.bisection import bound_by_bisection
+from affinelens.restrict.break_signs import StageBounds, bound_stages
+from affinelens.restrict.enclosing_box import EnclosingBox, rationals
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Report = Callable[[int, int], None]
+
+_MOST_SUBDOMAINS = 512
+# An area that cannot be cut is bounded in parts, of which so many are for the whole domain.
+_MOST_PARTS = 64
+# An area in which more units than this can switch is cut.
+_MANY_SWITCHING = 1024
+# Halving a domain in many dimensions changes little.
+_MOST_DIMENSIONS = 4
+# Points that tell how evenly a hyperplane divides an area: as many spread over it, and close to its corners.
+_POINTS = 128
+_CLOSE = 0.2
+# Of the hyperplanes that divide an area most evenly, so many are looked at closely.
+_CANDIDATES = 32
+# A cut leaves at least this share on either side.
+_LEAST_SHARE = 0.05
+_ROUND = 2.0**16
+_SINGULAR = 1e-9
+_MOST_CORNERS = 1 << 16
+_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Subdomain:
+    """A part of a domain, with the sides of the first stage's breaks that bound it, and what covers it.
+
+    The frame's rows are those of the domain, then one for each of ``sides``, in that order.
+    """
+
+    frame: Frame
+    sides: Mapping[int, int]
+    cover: EnclosingBox
+
+
+def bound_subdomains(
+    network: Network, frame: Frame, deadline: Deadline = NEVER, report: Report = lambda finished, waiting: None
+) -> list[tuple[Subdomain, list[StageBounds]]]:
+    """A domain in as many areas as it takes for little to switch in each, with bounds of all stages there.
+
+    How many areas are finished, and how many are waiting, is reported now and then.
+    """
+    cutter = _Cutter(network, frame)
+    finished: list[tuple[Subdomain, list[StageBounds]]] = []
+    waiting = [Subdomain(frame, {}, EnclosingBox(frame.lower, frame.upper))]
+    while waiting:
+        report(len(finished), len(waiting))
+        subdomain = waiting.pop(0)
+        at_most = len(finished) + len(waiting) + 2
+        bounds = bound_stages(
+            network, frame.chart, subdomain.cover, subdomain.sides, deadline, most_switching=_MANY_SWITCHING
+        )
+        if bounds is None and at_most <= _MOST_SUBDOMAINS:
+            halves = cutter.halves(subdomain)
+            if halves is not None:
+                waiting += halves
+                continue
+        if bounds is None:
+            most = max(_MOST_PARTS // at_most, 1)
+            bounds = bound_by_bisection(network, frame.chart, subdomain.cover, subdomain.sides, deadline, most=most)
+        finished.append((subdomain, bounds))
+    return finished
+
+
+class _Cutter:
+    """Cuts parts of a domain in two along hyperplanes of the network's first stage."""
+
+    def __init__(self, network: Network, frame: Frame) -> None:
+        self._network = network
+        self._whole = frame
+        self._adjoint = Adjoint(network, frame.chart)
+        self._rng = np.random.default_rng(_SEED)
+        first = [stage.activation for stage in network.stages[:1]]
+        self._can_cut = frame.dim <= _MOST_DIMENSIONS and all(isinstance(a, PiecewiseLinear) for a in first)
+
+    @cached_property
+    def _rows(self) -> Floats:
+        """The first stage's breaks as functions ``[w | b]`` of the frame's coordinates, about."""
+        stage, frame = self._network.stages[0], self._whole
+        breaks = stage.activation.breaks
+        rows = sum_form(stage.linear, [Form.of_chart(frame.chart)]).main.astype(np.float64)[breaks.plus]
+        rows[:, -1] -= breaks.threshold
+        return rows
+
+    def halves(self, subdomain: Subdomain) -> tuple[Subdomain, Subdomain] | None:
+        """The parts of an area below and above some break that divides it well, or None if none is found."""
+        if not self._can_cut:
+            return None
+        points = self._points_in(subdomain.frame)
+        best = self._best_break(points, np.array(list(subdomain.sides), dtype=np.int64))
+        if best is None:
+            return None
+        above = self._rows[best] @ np.append(points, np.ones((len(points), 1)), axis=1).T > 0
+        row = self._exact_row(best)
+        negative = ExactMatrix(-row.numerators, row.denominator)
+        below = self._part(subdomain, best, -1, negative, points[~above])
+        rest = self._part(subdomain, best, 1, row, points[above])
+        return None if below is None or rest is None else (below, rest)
+
+    def _points_in(self, frame: Frame) -> Floats:
+        """Points of a frame's domain, spread over it and close to its corners, where many hyperplanes may meet."""
+        corners = _corners(frame)
+        if len(corners) <= frame.dim:
+            return corners[:0]
+        weights = [self._rng.dirichlet(np.full(len(corners), a), _POINTS) for a in (1.0, _CLOSE)]
+        points: Floats = np.concatenate(weights) @ corners
+        return points
+
+    def _best_break(self, points: Floats, used: Indices) -> int | None:
+        """The break that leaves parts with the fewest hyperplanes, among those that divide points most evenly."""
+        above = self._rows[:, :-1] @ points.T + self._rows[:, -1:] > 0
+        share = above.mean(axis=1)
+        crossing = np.flatnonzero((share > 0) & (share < 1) & ~np.isin(np.arange(len(share)), used))
+        above, share = above[crossing], share[crossing]
+        evenness = np.minimum(share, 1 - share)
+        order = np.argsort(-evenness, kind="stable")[:_CANDIDATES]
+        order = order[evenness[order] >= _LEAST_SHARE]
+        if not len(order):
+            return None
+        costs = []
+        for b in order.tolist():
+            here, there = above[:, above[b]].mean(axis=1), above[:, ~above[b]].mean(axis=1)
+            costs.append(sum(int(((part > 0) & (part < 1)).sum()) ** 2 for part in (here, there)))
+        best = int(crossing[order[np.argmin(costs)]])
+        return int(np.flatnonzero((self._rows == self._rows[best]).all(axis=1))[0])
+
+    def _exact_row(self, index: int) -> ExactMatrix:
+        stage = self._network.stages[0]
+        breaks = stage.activation.breaks
+        weights = np.zeros((stage.linear.size, 1))
+        weights[breaks.plus[index]] = 1.0
+        row = self._adjoint.rows(stage.linear, weights, np.zeros(0, dtype=np.int64), 0)
+        constant = np.append(np.zeros(row.shape[1] - 1), breaks.threshold[index])
+        return row - ExactMatrix.from_floats(constant[None, :])
+
+    def _part(self, subdomain: Subdomain, index: int, side: int, row: ExactMatrix, points: Floats) -> Subdomain | None:
+        """The part of an area where a row is positive; None unless the middle of points proves that there is one."""
+        rows = stack_rows([subdomain.frame.rows, row])
+        middle = ExactMatrix.from_floats(np.append(points.mean(axis=0), 1.0))
+        if not all(value > 0 for value in (rows.numerators * middle.numerators).entries()):
+            return None
+        low, high = exact_ranges(rows, (rationals(subdomain.frame.lower), rationals(subdomain.frame.upper)))
+        frame = replace(
+            subdomain.frame,
+            rows=rows,
+            constraints=(*subdomain.frame.constraints, -1),
+            lower=np.array([outward(fraction(value), down=True) for value in low]),
+            upper=np.array([outward(fraction(value), down=False) for value in high]),
+            irredundant=False,
+        )
+        box = EnclosingBox(frame.lower, frame.upper)
+        slanted = EnclosingBox.along(frame, self._directions(points))
+        return Subdomain(frame, {**subdomain.sides, index: side}, min(box, slanted, key=lambda cover: cover.volume))
+
+    def _directions(self, points: Floats) -> Floats:
+        """The axes along which points are spread out most and least, in short numbers."""
+        axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
+        return np.round(axes * _ROUND) / _ROUND
+
+
+def _corners(frame: Frame) -> Floats:
+    """The vertices of a frame's domain, about; none if it has too many sides to look for them."""
+    rows = frame.rows.to_floats()
+    if comb(len(rows), frame.dim) > _MOST_CORNERS:
+        return np.zeros((0, frame.dim))
+    rows = rows / np.abs(rows[:, :-1]).max(axis=1, keepdims=True)
+    chosen = rows[np.array(list(combinations(range(len(rows)), frame.dim)))]
+    weights = chosen[:, :, :-1]
+    regular = np.abs(np.linalg.det(weights)) > _SINGULAR
+    points = np.linalg.solve(weights[regular], -chosen[regular][:, :, -1:])[:, :, 0]
+    width = (frame.upper - frame.lower).max()
+    corners: Floats = points[(points @ rows[:, :-1].T + rows[:, -1] >= -_SINGULAR * width).all(axis=1)]
+    return corners

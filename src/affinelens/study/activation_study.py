@@ -1,0 +1,132 @@
+"""Regions and the decision boundary while a network trains, ReLU and LeakyReLU (the paper's Section 4.7, Figure 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from affinelens.api import enumerate as enumerate_regions
+from affinelens.domain import Box
+from affinelens.region_set import RegionSet
+from affinelens.study.architectures import mlp
+from affinelens.study.data.samples import two_moons
+from affinelens.study.declaration import Cell, Claim, Configuration, PaperTable, Study
+from affinelens.study.results import Results
+from affinelens.study.setup import PAPER, MoonsSetup, choice
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_TITLES = {"relu": "ReLU", "leaky_relu": "LeakyReLU"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActivationSetup(MoonsSetup):
+    epochs: tuple[int, ...] = choice((1, 10, 50, 100, 200, 500), PAPER)
+    width: int = choice(32, PAPER)
+    layers: int = choice(6, PAPER)
+    activations: tuple[str, ...] = choice(("relu", "leaky_relu"), PAPER, tuple(_TITLES))
+    slope: float = choice(0.01, "slope of LeakyReLU below zero, torch's default")
+
+
+def _configurations(setup: ActivationSetup, data: Path | None) -> list[Configuration]:
+    return [
+        Configuration(
+            {"activation": activation},
+            partial(
+                mlp, (2, *[setup.width] * setup.layers, 2), setup, setup.slope if activation == "leaky_relu" else 0.0
+            ),
+            partial(two_moons, count=setup.samples, noise=setup.noise),
+            Box(-1, 1, dim=2),
+        )
+        for activation in setup.activations
+    ]
+
+
+def _slope(setup: ActivationSetup, activation: str) -> float:
+    return setup.slope if activation == "leaky_relu" else 0.0
+
+
+def _tables(results: Results) -> list[PaperTable]:
+    setup: ActivationSetup = results.setup
+    return [
+        PaperTable(
+            "Figure 7: regions during training (the paper gives its numbers in the picture only).",
+            "",
+            [f"epoch {epoch}" for epoch in setup.epochs],
+            [
+                (_TITLES[activation], [Cell({"activation": activation}, epoch) for epoch in setup.epochs])
+                for activation in setup.activations
+            ],
+        )
+    ]
+
+
+def _claims(results: Results) -> Sequence[Claim]:
+    setup: ActivationSetup = results.setup
+    first, last = setup.epochs[0], setup.epochs[-1]
+    grown = {a: results.regions(last, activation=a) / results.regions(first, activation=a) for a in setup.activations}
+    listed = ", ".join(f"{_TITLES[a]} {values.mean():.2f}" for a, values in grown.items())
+    every = np.concatenate(list(grown.values()))
+    steps = np.array(
+        [np.diff([results.mean(epoch, activation=a) for epoch in setup.epochs]) > 0 for a in setup.activations]
+    )
+    right = {a: np.mean([row["accuracy"] for row in results.select(activation=a)]) for a in setup.activations}
+    return [
+        Claim(
+            "The partition becomes finer as training proceeds, with either activation.",
+            bool((every > 1).all()),
+            f"From epoch {first} to epoch {last} the count grows with {(every > 1).sum()} of {every.size} pairs of an "
+            f"activation and a seed; the factor is on average: {listed}. The mean grows in {steps.sum()} of "
+            f"{steps.size} steps from one of the epochs to the next. Samples classified rightly at the end: "
+            + ", ".join(f"{_TITLES[a]} {share:.1%}" for a, share in right.items())
+            + ".",
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    label: str
+    regions: RegionSet
+
+
+def _figures(results: Results) -> Mapping[str, Figure]:
+    """The first seed's strip of partitions with the data, and the same as surfaces, a row an activation."""
+    from affinelens.plot.evolution import evolution, surface_evolution
+
+    setup: ActivationSetup = results.setup
+    square = Box(-1, 1, dim=2)
+    snapshots = [
+        _Snapshot(
+            f"{_TITLES[activation]}, epoch {epoch}",
+            enumerate_regions(results.network({"activation": activation}, 0, epoch), square),
+        )
+        for activation in setup.activations
+        for epoch in setup.epochs
+    ]
+    samples = results.samples({"activation": setup.activations[0]}, 0)
+    columns = len(setup.epochs)
+    return {
+        "activation": evolution(snapshots, columns=columns, points=samples.points, labels=samples.labels),
+        "activation_surfaces": surface_evolution(snapshots, columns=columns),
+    }
+
+
+STUDY = Study(
+    name="activation",
+    title="Activation: how regions and the decision boundary form in training",
+    source="Figure 7",
+    full=ActivationSetup(),
+    quick=ActivationSetup(width=16, epochs=(1, 10, 50, 200)),
+    configurations=_configurations,
+    tables=_tables,
+    claims=_claims,
+    figures=_figures,
+    together=True,
+)

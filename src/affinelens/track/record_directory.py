@@ -1,0 +1,115 @@
+"""Training records on disk: the table as JSON and CSV, and a run directory a snapshot.
+
+As with a run, a record is written beside its destination and moved there in one step, and reading one trusts nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from affinelens.api import load
+from affinelens.domain import domain_from_json
+from affinelens.errors import AffineLensError
+from affinelens.files.saved_directory import (
+    move_into_place,
+    naming_damage,
+    not_saved,
+    read_description,
+    require_place,
+)  # fmt: skip
+from affinelens.region_set import RegionSet
+from affinelens.track.training_record import Row, Snapshot, TrainingRecord
+from affinelens.version import __version__
+
+RECORD = "record.json"
+TABLE = "table.csv"
+_FORMAT = "affinelens training record"
+_FORMAT_VERSION = 1
+_LARGEST_RECORD = 64 * 2**20
+
+
+def save(record: TrainingRecord, path: Path, *, overwrite: bool = False) -> Path:
+    """Write a record, whole or not at all."""
+    require_place(path, overwrite=overwrite, marker=RECORD, content="a training record")
+    folder = Path(tempfile.mkdtemp(dir=path.resolve().parent, prefix=".affinelens-"))
+    try:
+        _write(record, folder)
+        folder.chmod(0o755)
+        move_into_place(folder, path)
+    except OSError as error:
+        raise not_saved(path, error) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return path
+
+
+def _write(record: TrainingRecord, folder: Path) -> None:
+    data = {
+        "format": _FORMAT,
+        "format_version": _FORMAT_VERSION,
+        "affinelens": __version__,
+        "domain": record.domain.to_json(),
+        "unit": record.unit,
+        "rows": record.table,
+        "snapshots": [snapshot.step for snapshot in record.snapshots],
+    }
+    (folder / TABLE).write_text(record.as_csv(), encoding="utf-8")
+    (folder / RECORD).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    for snapshot in record.snapshots:
+        snapshot.regions.save(folder / _run_name(snapshot.step))
+
+
+def _run_name(step: int) -> str:
+    return f"step-{step}"
+
+
+def load_record(path: str | Path) -> TrainingRecord:
+    """Read the record of a training, as :meth:`Tracker.save` wrote it; its snapshots are read when they are used.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> record = al.load_record("training")  # doctest: +SKIP
+    """
+    folder = Path(path)
+    if not (folder / RECORD).is_file():
+        raise AffineLensError(
+            f"{folder}: not a training record (it has no {RECORD}); give a directory that a tracker's save() wrote"
+        )
+    with naming_damage(folder, "training record"):
+        return _read(folder)
+
+
+def _read(folder: Path) -> TrainingRecord:
+    data = read_description(folder, RECORD, _FORMAT, _FORMAT_VERSION, _LARGEST_RECORD)
+    unit = data["unit"]
+    if not isinstance(unit, str) or not unit.isidentifier():
+        raise AffineLensError(f"its steps are called {unit!r:.40}")
+    rows = {_step(row[unit]): row for row in map(_row, data["rows"])}
+    snapshots = {step: Snapshot(step, unit, _regions_at(folder, step)) for step in map(_step, data["snapshots"])}
+    return TrainingRecord(domain_from_json(data["domain"]), unit, rows, snapshots)
+
+
+def _regions_at(folder: Path, step: int) -> Callable[[], RegionSet]:
+    run = folder / _run_name(step)
+    if run.is_symlink() or not run.is_dir():
+        raise AffineLensError(f"it has no run {run.name}, though its {RECORD} names it")
+    return partial(load, run)
+
+
+def _row(data: Any) -> Row:
+    if not isinstance(data, dict) or not all(v is None or isinstance(v, str | int | float) for v in data.values()):
+        raise AffineLensError("its table holds something other than numbers and words")
+    return data
+
+
+def _step(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise AffineLensError(f"it has {value!r:.40} where a step belongs")
+    return value

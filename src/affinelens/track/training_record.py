@@ -1,0 +1,120 @@
+"""What was measured while a model trained: a table with a row a measurement, and snapshots to look at again."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from affinelens.domain import Domain
+from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.network import Network
+from affinelens.region_set import RegionSet
+
+if TYPE_CHECKING:
+    import pandas
+
+Row = dict[str, Any]
+
+
+class Snapshot:
+    """A model as it was at one step: its network, and its regions, which are found when they are first asked for."""
+
+    def __init__(self, step: int, unit: str, regions: Callable[[], RegionSet], network: Network | None = None) -> None:
+        self.step = step
+        self.label = f"{unit} {step}"
+        self._regions = regions
+        self._network = network
+
+    @cached_property
+    def regions(self) -> RegionSet:
+        """All regions, as :func:`affinelens.enumerate` finds them."""
+        return self._regions()
+
+    @property
+    def network(self) -> Network:
+        return self.regions.network if self._network is None else self._network
+
+    def __repr__(self) -> str:
+        return f"Snapshot({self.label!r})"
+
+
+class TrainingRecord:
+    """Rows and snapshots by step, of one domain."""
+
+    def __init__(self, domain: Domain, unit: str, rows: dict[int, Row], snapshots: dict[int, Snapshot]) -> None:
+        self.domain = domain
+        self.unit = unit
+        self._rows = rows
+        self._snapshots = snapshots
+
+    def wait(self) -> None:
+        """Wait until everything that was begun is in the table."""
+
+    @property
+    def table(self) -> list[Row]:
+        """A plain dictionary a measurement, in the order of steps.
+
+        It has the step, ``regions``, the cells that the first l stages make as ``layer_l``, ``status``, the chosen
+        metrics and ``seconds``. Where the regions could not all be counted, ``regions`` is None and ``problem``, which
+        is otherwise empty, says why in a sentence.
+        """
+        self.wait()
+        return [dict(self._rows[step]) for step in sorted(self._rows)]
+
+    @property
+    def snapshots(self) -> list[Snapshot]:
+        """The snapshots that were kept, in the order of steps."""
+        return [self._snapshots[step] for step in sorted(self._snapshots)]
+
+    @property
+    def columns(self) -> list[str]:
+        """The table's columns; rows of networks with fewer stages leave some out."""
+        names = dict.fromkeys(name for row in self.table for name in row)
+        layers = [name for name in names if name.startswith("layer_")]
+        layers.sort(key=lambda name: int(name.removeprefix("layer_")))
+        first, last = [self.unit, "regions"], ["status", "seconds", "problem"]
+        others = [name for name in names if name not in (*first, *layers, *last)]
+        return [name for name in (*first, *layers, *others, *last) if name in names]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a data frame."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from error
+        return pandas.DataFrame(self.table, columns=self.columns)
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the table as a CSV file."""
+        file = Path(path)
+        try:
+            file.write_text(self.as_csv(), encoding="utf-8")
+        except OSError as error:
+            raise AffineLensError(
+                f"{file}: could not be written ({error.strerror}); choose another place for the table"
+            ) from error
+        return file
+
+    def as_csv(self) -> str:
+        """The table as the text of a CSV file."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, self.columns, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.table)
+        return text.getvalue()
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the record as a directory: the table (JSON and CSV) and a run directory a snapshot."""
+        from affinelens.track.record_directory import save
+
+        return save(self, Path(path), overwrite=overwrite)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} rows, {len(self._snapshots)} snapshots, {self.domain!r})"

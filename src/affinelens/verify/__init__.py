@@ -1,0 +1,7 @@
+"""Whether a property holds, with a witness where it does not."""
+
+from affinelens.verify.unsafe_set import UnsafePart
+from affinelens.verify.verification import Result, Verdict, verify
+from affinelens.verify.witness import FloatCheck, Witness
+
+__all__ = ["FloatCheck", "Result", "UnsafePart", "Verdict", "Witness", "verify"]

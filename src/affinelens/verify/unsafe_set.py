@@ -1,0 +1,72 @@
+"""All inputs that satisfy a property's condition, up to their border: disjoint polytopes, with their volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.convex.volume import cell_volumes
+from affinelens.domain import Domain
+from affinelens.measure.geometry.volumes import domain_volume
+from affinelens.network import Network
+from affinelens.region_set import RegionSet
+from affinelens.restrict import Clauses
+from affinelens.verify.relaxed_cells import clauses_held, constraint_signs
+from affinelens.walk import Columns, Outcome
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class UnsafePart:
+    """What is unsafe in the domain of case number ``case`` (from 0).
+
+    ``regions`` are those of the network with the condition's constraints as a last stage: each is a part of a region of
+    the network, on one side of every constraint. They do not overlap, and all points inside satisfy the condition.
+    ``volumes`` are theirs in the domain's own coordinates, ``share`` is how much of the domain's volume they fill.
+    ``is_complete`` says that there is nothing else but points of lower dimension.
+    """
+
+    case: int
+    regions: RegionSet
+    volumes: Floats
+    share: float
+    is_complete: bool
+
+    @property
+    def volume(self) -> float:
+        return float(self.volumes.sum())
+
+    def __len__(self) -> int:
+        return len(self.regions)
+
+
+def unsafe_part(
+    case: int, network: Network, domain: Domain, outcome: Outcome, clauses: Clauses, *, is_complete: bool
+) -> UnsafePart:
+    """Of a walk's regions those that some clause holds on; the walk kept vertices."""
+    held = np.asarray(clauses_held(constraint_signs(network, outcome), clauses).any(axis=1))
+    columns = _picked(outcome.table, held)
+    counts = (*outcome.layer_counts[:-1], len(columns))
+    regions = RegionSet(network, domain, replace(outcome, columns=columns, layer_counts=counts), {"vertices": True})
+    vertices = columns.vertices
+    assert vertices is not None
+    volumes = cell_volumes(vertices.points, vertices.offsets[1:], vertices.tight, domain.dim)
+    return UnsafePart(case, regions, volumes, float(volumes.sum()) / domain_volume(domain), is_complete)
+
+
+def _picked(columns: Columns, wanted: NDArray[np.bool_]) -> Columns:
+    if wanted.all():
+        return columns
+    parts = [columns[run] for run in _runs(wanted)]
+    return Columns.joined(parts) if parts else columns[0:0]
+
+
+def _runs(wanted: NDArray[np.bool_]) -> Iterator[slice]:
+    """The runs of consecutive rows that are wanted."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], wanted, [False]])))
+    for start, stop in edges.reshape(-1, 2).tolist():
+        yield slice(start, stop)

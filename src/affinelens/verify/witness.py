@@ -1,0 +1,136 @@
+"""Inputs that satisfy a property's condition, proved in rational arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.arithmetic import ExactMatrix
+from affinelens.deadline import Deadline
+from affinelens.domain.vnnlib.property import Case
+from affinelens.network import Network
+from affinelens.verify.onnx_check import OnnxCheck
+
+_FULL = 2
+
+
+@dataclass(frozen=True, eq=False)
+class FloatCheck:
+    """What onnxruntime computes at the witness, rounded to the model's input type, and whether it meets the condition.
+
+    ``inside`` says whether the rounded input still lies in the domain.
+    """
+
+    input: NDArray[Any]
+    output: NDArray[Any]
+    holds: bool
+    inside: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """An input of case number ``case`` (from 0) that satisfies its condition, with the output there; both exact."""
+
+    case: int
+    input: tuple[Fraction, ...]
+    output: tuple[Fraction, ...]
+    floats: FloatCheck | None = None
+
+    @property
+    def agreement(self) -> int:
+        """How far floats agree: not at all, only with an input just outside the domain, or in full."""
+        if self.floats is None:
+            return _FULL
+        return int(self.floats.holds) * (1 + int(self.floats.inside))
+
+    def to_json(self) -> dict[str, Any]:
+        """Exact numbers as texts, floats as numbers."""
+        report: dict[str, Any] = {
+            "case": self.case + 1,
+            "input": [float(v) for v in self.input],
+            "output": [float(v) for v in self.output],
+            "exact_input": [str(v) for v in self.input],
+            "exact_output": [str(v) for v in self.output],
+            "onnxruntime": None,
+        }
+        if self.floats is not None:
+            report["onnxruntime"] = {
+                "input": self.floats.input.tolist(),
+                "output": self.floats.output.tolist(),
+                "satisfies_condition": self.floats.holds,
+                "inside_domain": self.floats.inside,
+            }
+        return report
+
+    def to_vnncomp(self) -> str:
+        """The format of the VNN-COMP tools: a list of ``(X_i value)`` and ``(Y_j value)``."""
+        inputs = [f"(X_{i} {float(v)!r})" for i, v in enumerate(self.input)]
+        outputs = [f"(Y_{j} {float(v)!r})" for j, v in enumerate(self.output)]
+        return "(" + "\n ".join([*inputs, *outputs]) + ")"
+
+
+class Judge:
+    """Decides whether inputs of one case are witnesses."""
+
+    def __init__(self, network: Network, case: Case, number: int, check: OnnxCheck | None, deadline: Deadline) -> None:
+        self._network = network
+        self._case = case
+        self._number = number
+        self._check = check
+        self._deadline = deadline
+
+    def at_input(self, x: Sequence[Fraction]) -> Witness | None:
+        """The witness that an input of the domain is, or None."""
+        y = self._network.evaluate_exact(x, self._deadline)
+        return Witness(self._number, tuple(x), tuple(y)) if self._case.holds(x, y) else None
+
+    def at(self, coordinates: Sequence[Fraction]) -> Witness | None:
+        """As :meth:`at_input`, for coordinates of the domain's frame; None outside the domain, too."""
+        frame = self._case.domain.frame
+        column = ExactMatrix.from_fractions([[t] for t in (*coordinates, Fraction(1))])
+        if any(value < 0 for value in (frame.rows.numerators * column.numerators).entries()):
+            return None
+        return self.at_input([row[0] for row in (frame.chart @ column).to_fractions()])
+
+    def best(self, candidates: Sequence[Sequence[Fraction]]) -> Witness | None:
+        """The first of the candidates that is a witness in floats as well, or else the first that is one."""
+        found: list[Witness] = []
+        for coordinates in candidates:
+            for witness in self._forms(coordinates):
+                found.append(self.checked(witness))
+                if found[-1].agreement == _FULL:
+                    return found[-1]
+        return max(found, key=lambda witness: witness.agreement, default=None)
+
+    def _forms(self, coordinates: Sequence[Fraction]) -> list[Witness]:
+        """A witness at coordinates rounded to float32, if that is one, and at the coordinates themselves."""
+        frame = self._case.domain.frame
+        short = np.array([float(t) for t in coordinates], dtype=np.float32)
+        outside = (short <= frame.lower) | (short >= frame.upper)
+        inward = np.nextafter(short, (frame.lower / 2 + frame.upper / 2).astype(np.float32))
+        rounded = [Fraction(t) for t in np.where(outside, inward, short).astype(np.float64).tolist()]
+        found = [self.at(rounded)]
+        if rounded != list(coordinates):
+            found.append(self.at(coordinates))
+        return [witness for witness in found if witness is not None]
+
+    def checked(self, witness: Witness) -> Witness:
+        """With onnxruntime's evaluation, where there is one."""
+        found = None if self._check is None else self._check.run(np.array([float(v) for v in witness.input]))
+        if found is None or len(found[1]) != len(witness.output) or not np.isfinite(found[1]).all():
+            return witness
+        x, y = found
+        exact_x, exact_y = ([Fraction(v) for v in array.astype(np.float64).tolist()] for array in (x, y))
+        holds = self._case.holds(exact_x, exact_y)
+        return replace(witness, floats=FloatCheck(x, y, holds, self._is_inside(x)))
+
+    def _is_inside(self, x: NDArray[Any]) -> bool:
+        domain = self._case.domain
+        if domain.dim == 0:
+            return [Fraction(v) for v in x.astype(np.float64).tolist()] == list(domain.exact)  # type: ignore[attr-defined]
+        return bool(domain.coordinates(x.astype(np.float64)[None])[1][0])

@@ -1,0 +1,41 @@
+"""The contract between those who want regions and those who find them: what is asked, and what is answered."""
+
+from affinelens.walk.certificate import NO_DECISIONS, Certificate
+from affinelens.walk.columns import Columns, Facets, Vertices
+from affinelens.walk.engine import Engine, Fit, Restriction
+from affinelens.walk.hyperplanes import Hyperplanes
+from affinelens.walk.job import WHOLE_DOMAIN, Job
+from affinelens.walk.limits import Limits
+from affinelens.walk.outcome import Outcome
+from affinelens.walk.progress import Progress, ProgressFunction, shown_counts, waiting_for
+from affinelens.walk.request import Ability, Request
+from affinelens.walk.selection import EVERYTHING, Selected, Selection
+from affinelens.walk.sink import Sink
+from affinelens.walk.status import Status
+
+__all__ = [
+    "EVERYTHING",
+    "NO_DECISIONS",
+    "WHOLE_DOMAIN",
+    "Ability",
+    "Certificate",
+    "Columns",
+    "Engine",
+    "Facets",
+    "Fit",
+    "Hyperplanes",
+    "Job",
+    "Limits",
+    "Outcome",
+    "Progress",
+    "ProgressFunction",
+    "Request",
+    "Restriction",
+    "Selected",
+    "Selection",
+    "Sink",
+    "Status",
+    "Vertices",
+    "shown_counts",
+    "waiting_for",
+]

@@ -1,0 +1,69 @@
+"""What a walk returns: the regions, how it ended, how its verdicts were proved, and what work is left open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from affinelens.restrict import RestrictedNetwork, SwitchingChoices
+from affinelens.walk.certificate import Certificate
+from affinelens.walk.columns import Columns
+from affinelens.walk.job import Job
+from affinelens.walk.status import Status
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """How a walk ended and what it found.
+
+    ``columns`` holds the regions, or says how to read them if they went elsewhere. ``chunks`` is what the sink made of
+    each part of them, in order. ``share`` is how much of the domain's volume the regions cover, where that is known.
+    ``switching`` says which choices patterns are kept for, if not for all, and ``kept`` is the part of the network
+    that was walked, if not all of it. ``open_work`` is what a stopped walk has left: none if it is complete, and None
+    if it cannot be gone on with (a count that went beyond its limit).
+    """
+
+    engine: str
+    status: Status
+    certificate: Certificate
+    layer_counts: tuple[int, ...]
+    seconds: float
+    columns: Columns | Callable[[], Columns]
+    chunks: tuple[Any, ...] = ()
+    share: float | None = None
+    switching: SwitchingChoices | None = None
+    restricted: RestrictedNetwork | None = None
+    open_work: tuple[Job, ...] | None = ()
+
+    @property
+    def regions(self) -> int:
+        return self.layer_counts[-1] if self.layer_counts else 0
+
+    @cached_property
+    def table(self) -> Columns:
+        """The columns, read if need be."""
+        return self.columns if isinstance(self.columns, Columns) else self.columns()
+
+    @property
+    def patterns(self) -> NDArray[np.unsignedinteger[Any]]:
+        return self.table.patterns
+
+    def pieces(self, choices: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
+        """The regions' pieces of some of the network's choices, whether patterns are kept for them or not."""
+        return self.patterns[:, choices] if self.switching is None else self.switching.pieces(self.patterns, choices)
+
+    @property
+    def points(self) -> Floats:
+        return self.table.points
+
+    @property
+    def exact_points(self) -> dict[int, tuple[Fraction, ...]]:
+        return self.table.exact_points

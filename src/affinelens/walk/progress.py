@@ -1,0 +1,37 @@
+"""How far a walk is: snapshots for the caller's progress function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A snapshot of a walk, handed to the caller's progress function."""
+
+    regions: int
+    layer_counts: tuple[int, ...]
+    seconds: float
+    note: str = ""
+
+
+def shown_counts(counts: Sequence[int], room: int) -> str:
+    """Counts stage by stage in at most so many characters: the first and as many of the last as fit, or nothing."""
+    texts = [f"{count:,}" for count in counts]
+    for left_out in range(len(texts) - 1):
+        shown = texts if left_out == 0 else [texts[0], "...", *texts[1 + left_out :]]
+        line = " -> ".join(shown)
+        if len(line) <= room:
+            return line
+    return texts[-1] if texts and len(texts[-1]) <= room else ""
+
+
+ProgressFunction = Callable[[Progress], None]
+
+
+def waiting_for(progress: ProgressFunction | None) -> Callable[[str, float], None] | None:
+    """Tells a progress function what the walk is waiting for, and for how long."""
+    if progress is None:
+        return None
+    return lambda note, seconds: progress(Progress(0, (), seconds, note))

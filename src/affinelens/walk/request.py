@@ -1,0 +1,93 @@
+"""What is asked of a walk: a network on a domain, the geometry wanted, and when to stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from affinelens.domain import Frame
+from affinelens.network import Network
+from affinelens.restrict import Clauses
+from affinelens.walk.job import WHOLE_DOMAIN, Job
+from affinelens.walk.limits import Limits
+from affinelens.walk.progress import ProgressFunction
+from affinelens.walk.selection import Selection
+from affinelens.walk.sink import Sink
+
+
+class Ability(Enum):
+    """What can be asked of an engine beyond a count; the value completes "the engine cannot give ..."."""
+
+    REGIONS = "the regions themselves"
+    FACETS = "facets"
+    VERTICES = "vertices"
+    SELECTION = "only selected regions"
+    CONDITION = "only regions on which a condition may hold"
+    RESUME = "the rest of an earlier walk"
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """One walk, before an engine is chosen for it.
+
+    Parameters
+    ----------
+    network, frame
+        What is walked, and where.
+    engine
+        An engine's name, or ``"auto"`` for the fastest that can do what is asked.
+    regions
+        Whether regions are wanted, or only how many there are.
+    facets, vertices
+        Which geometry is wanted with each region. What is not asked for costs nothing.
+    selection
+        If given, only what lies in one of these regions is found.
+    condition
+        If given, only those regions are found that lie above all breaks of the last stage that one of these clauses
+        lists.
+    limits, progress
+        When to stop early, with how many workers to go, and whom to tell how far the walk is.
+    sink
+        Takes regions while they are found; otherwise they are in the outcome.
+    open_work
+        What there is to do: the whole domain, or what an earlier walk of the same request left.
+    """
+
+    network: Network
+    frame: Frame
+    engine: str = "auto"
+    regions: bool = True
+    facets: bool = True
+    vertices: bool = False
+    selection: Selection | None = None
+    condition: Clauses = ()
+    limits: Limits = field(default_factory=Limits)
+    progress: ProgressFunction | None = None
+    sink: Sink | None = None
+    open_work: tuple[Job, ...] = (WHOLE_DOMAIN,)
+
+    @property
+    def wants_facets(self) -> bool:
+        return self.regions and self.facets
+
+    @property
+    def wants_vertices(self) -> bool:
+        return self.regions and self.vertices
+
+    @property
+    def begins(self) -> bool:
+        """Whether nothing of the domain was walked before."""
+        return self.open_work == (WHOLE_DOMAIN,)
+
+    @property
+    def needs(self) -> frozenset[Ability]:
+        """What an engine must be able to do."""
+        wanted = {
+            Ability.REGIONS: self.regions,
+            Ability.FACETS: self.wants_facets,
+            Ability.VERTICES: self.wants_vertices,
+            Ability.SELECTION: self.selection is not None,
+            Ability.CONDITION: bool(self.condition),
+            Ability.RESUME: not self.begins,
+        }
+        return frozenset(ability for ability, is_wanted in wanted.items() if is_wanted)
