@@ -12,7 +12,7 @@ from typing import Any
 from affinelens.domain import Domain
 from affinelens.engine import Choice, choose
 from affinelens.measure.summary.forecast import Forecast, forecast
-from affinelens.network import AffineSum, MaxGroups, Network
+from affinelens.network import AffineSum, Network
 from affinelens.restrict import RestrictedNetwork, restrict
 from affinelens.walk import Request
 
@@ -116,7 +116,7 @@ class Inspection:
         for index, stage in enumerate(network.stages):
             row = [str(index + 1), _shortened(stage.name)]
             row += [] if chain else [_sources(stage.linear)]
-            row += [_made_of(stage.linear, stage.kind or _kind(stage.activation))]
+            row += [_made_of(stage.linear, stage.kind or stage.activation.kind)]
             row += [_shape(stage.shape or (stage.activation.size_out,)), f"{stage.activation.size_in:,}"]
             row += [] if self._restricted is None else [f"{len(self._restricted.all_stages[index].units):,}"]
             table.add_row(*row)
@@ -193,10 +193,6 @@ def _made_of(linear: AffineSum, kind: str = "") -> str:
         count = len(list(run))
         shown.append(f"{f'{count} x ' if count > 1 else ''}{_SHORT.get(name, name)}{f' {detail}' if detail else ''}")
     return ", ".join(shown)
-
-
-def _kind(activation: Any) -> str:
-    return "max" if isinstance(activation, MaxGroups) else "piecewise linear"
 
 
 def _is_chain(network: Network) -> bool:

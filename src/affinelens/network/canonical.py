@@ -21,9 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 from affinelens.arithmetic import ExactMatrix
 from affinelens.deadline import NEVER, Deadline
 from affinelens.errors import AffineLensError
-from affinelens.network.activation import Activation, PiecewiseLinear
+from affinelens.network.activation import Activation
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import LinearMap
+from affinelens.network.piecewise_linear import PiecewiseLinear
 
 Floats = NDArray[np.float64]
 Pattern = NDArray[np.integer[Any]]

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
 from affinelens.domain import Frame
 from affinelens.engine.linear_program.coinciding_breaks import proportion
-from affinelens.network import Activation, MaxGroups
 from affinelens.network.enclosure import Enclosure
 from affinelens.restrict import ExactBreaks, RestrictedFunctions
 
@@ -46,19 +45,17 @@ class PatternsBeyond:
         for index, stage in enumerate(restricted.stages):
             forms, vanish = passage.breaks()
             signs = _SignsBeyond(facet, facet.may_be_multiples(forms), vanish, self._part.exact, index, pattern)
-            numbers = restricted.network.choice_offsets[stage.stage] + stage.choices
-            before = np.argmax(stage.pieces == own[numbers].astype(np.int64)[:, None], axis=1)
-            after = _across(stage.activation, before, signs)
-            pattern[numbers] = np.take_along_axis(stage.pieces, after[:, None], axis=1)[:, 0]
-            passage.choose(after)
+            pieces = stage.from_network(own[stage.choice_numbers])
+            for choice in np.unique(stage.activation.breaks.choice[signs.may_vanish]).tolist():
+                pieces[choice] = stage.activation.piece_beyond(choice, int(pieces[choice]), signs)
+            pattern[stage.choice_numbers] = stage.in_network(pieces)
+            passage.choose(pieces)
         return pattern
 
     def _exact_row(self, own: Pattern, number: int) -> list[fmpz]:
         network = self._part.restricted.network
-        of, inner = network.locate_break(number)
         for index, stage in enumerate(self._part.restricted.stages):
-            if stage.stage == of:
-                place = int(np.flatnonzero(stage.breaks == inner)[0])
+            for place in np.flatnonzero(stage.break_numbers == number).tolist():
                 return self._part.exact.row(index, place, own.astype(network.pattern_type))
         raise AssertionError("a facet's break can be crossed")
 
@@ -81,33 +78,6 @@ class _SignsBeyond:
         return (
             self.facet.sign_beyond(self.exact.row(self.stage, index, self.pattern)) if self.may_vanish[index] else None
         )
-
-
-def _across(activation: Activation, before: Indices, sign: _SignsBeyond) -> Indices:
-    """The choices of a stage beyond the facet, given those on this side."""
-    after, breaks, candidates = before.copy(), activation.breaks, np.flatnonzero(sign.may_vanish)
-    if isinstance(activation, MaxGroups):
-        for group in np.unique(breaks.choice[candidates]).tolist():
-            after[group] = _winner_beyond(activation, group, int(before[group]), sign)
-        return after
-    position = np.arange(len(breaks)) - np.searchsorted(breaks.choice, breaks.choice)
-    signs = np.where(before[breaks.choice] > position, 1, -1).astype(np.int8)
-    for b in candidates.tolist():
-        found = sign(b)
-        signs[b] = signs[b] if found is None else found
-    return activation.pattern_from_signs(signs).astype(np.int64)
-
-
-def _winner_beyond(groups: MaxGroups, group: int, old: int, sign: _SignsBeyond) -> int:
-    """The winner among those that equal the old one on the facet; of equal functions the first."""
-    rivals = [piece for piece in range(int(groups.starts[group + 1] - groups.starts[group])) if piece != old]
-    with_old = zip(rivals, groups.constraints(group, old), strict=True)
-    equal = sorted([old, *(piece for piece, (b, _) in with_old if sign(b) is not None)])
-    for piece in equal:
-        found = [(side, sign(b)) for b, side in groups.constraints(group, piece)]
-        if all(s is None or (s == -1 if side < 0 else s >= 0) for side, s in found):
-            return piece
-    raise AssertionError("one of the candidates is the largest")
 
 
 class _Facet:

@@ -17,11 +17,10 @@ from flint import fmpq, fmpz
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.errors import AffineLensError
-from affinelens.network import Activation, MaxGroups
+from affinelens.network.activation import OPEN
 from affinelens.regions.functions import restricted_functions
 from affinelens.regions.pattern_index import pattern_index
 from affinelens.restrict import RestrictedFunctions
-from affinelens.restrict.break_signs import OPEN, Signs, may_win
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
@@ -82,24 +81,13 @@ def _patterns_at(part: RestrictedFunctions, coordinates: Floats, interior: Seque
         signs = np.where(vanish, 0, np.where(known, np.sign(rows.rows), OPEN)).astype(np.int8)
         chosen = np.zeros((stage.activation.choices, count), dtype=np.int64)
         for j in range(count):
-            here = signs[:, j].copy()
-            for b in _to_decide(stage.activation, here).tolist():
+            here = stage.activation.settled(signs[:, j].copy())
+            for b in np.flatnonzero(here == OPEN).tolist():
                 here[b] = _sign_near(part.exact.row(index, b, patterns[j]), coordinates[j], interior)
             chosen[:, j] = stage.activation.pattern_from_signs(here)
-        numbers = restricted.network.choice_offsets[stage.stage] + stage.choices
-        patterns[:, numbers] = np.take_along_axis(stage.pieces, chosen, axis=1).T
+        patterns[:, stage.choice_numbers] = stage.in_network(chosen).T
         passage.choose(chosen)
     return patterns
-
-
-def _to_decide(activation: Activation, signs: Signs) -> Indices:
-    """The open breaks that matter; one between candidates of which only one may win is settled for that one."""
-    if isinstance(activation, MaxGroups):
-        may = may_win(activation, signs)
-        plus, minus = may[activation.breaks.plus], may[activation.breaks.minus]
-        settled = (signs == OPEN) & ~(plus & minus)
-        signs[settled] = plus[settled].astype(np.int8) - minus[settled].astype(np.int8)
-    return np.flatnonzero(signs == OPEN)
 
 
 def _sign_near(row: Sequence[fmpz], point: Floats, interior: Sequence[Fraction]) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.network import MaxGroups, Network
+from affinelens.network import Network
 from affinelens.regions.beyond_facet import PatternsBeyond
 from affinelens.regions.functions import restricted_functions
 from affinelens.regions.keeping import kept
@@ -129,10 +129,6 @@ def _change_across(
         local = number[here] - first
         column[here] = np.searchsorted(choices, network.choice_offsets[stage] + breaks.choice[local])
         before = patterns[region[here], column[here]].astype(np.int64)
-        if isinstance(activation, MaxGroups):
-            start = activation.starts[breaks.choice[local]]
-            plus, minus = breaks.plus[local] - start, breaks.minus[local] - start
-            piece[here] = np.where(before == plus, minus, plus)
-        else:
-            piece[here] = before - sign[here]
+        below, above = activation.sides.below[local], activation.sides.above[local]
+        piece[here] = np.where(before == above, below, above)
     return column, piece

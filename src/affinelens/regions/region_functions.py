@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
-from affinelens.network import Activation, MaxGroups, PiecewiseLinear
+from affinelens.network import Activation
 from affinelens.regions.functions import restricted_functions
 from affinelens.regions.region_pieces import RegionPieces
 from affinelens.restrict import RestrictedFunctions, RestrictedNetwork, RestrictedRows, SwitchingChoices
@@ -104,10 +104,9 @@ class RegionFunctions:
         for index, rows in enumerate(self._part.rows):
             size, error = self._grown(rows, sizes, errors)
             found.append(error)
-            steepest, offset = _largest_pieces(self._part.restricted.stages[index].activation)
             activation = self._part.restricted.stages[index].activation
-            if isinstance(activation, MaxGroups):
-                size, error = (np.maximum.reduceat(v, activation.starts[:-1]) for v in (size, error))
+            steepest, offset = (np.abs(table).max(axis=1) for table in (activation.slopes, activation.offsets))
+            size, error = (np.maximum.reduceat(of_units, activation.starts[:-1]) for of_units in (size, error))
             sizes.append(upward(steepest * size + offset))
             errors.append(upward(steepest * error + 4 * UNIT_ROUNDOFF * (steepest * size + offset)))
         return [*found, self._grown(self._part.outputs, sizes, errors)[1]]
@@ -124,20 +123,9 @@ class RegionFunctions:
 
 def _on_pieces(activation: Activation, z: Floats, chosen: Indices, place: Indices) -> Floats:
     """A stage's outputs where choice c of run i is on piece ``chosen[c, i]`` and its units have ``z[:, place[i]]``."""
-    if isinstance(activation, MaxGroups):
-        won: Floats = z[activation.starts[:-1, None] + chosen, place]
-        return won
-    assert isinstance(activation, PiecewiseLinear)
-    unit = np.arange(activation.size_in)[:, None]
-    result: Floats = np.take(z, place, axis=1)
-    result *= activation.slopes[unit, chosen][:, :, None]
-    if activation.offsets.any():
-        result[:, :, -1] += activation.offsets[unit, chosen]
+    lines = activation.lines(chosen)
+    result: Floats = np.take(z, place, axis=1) if lines.unit is None else z[lines.unit, place]
+    result *= lines.slopes[:, :, None]
+    if lines.offsets.any():
+        result[:, :, -1] += lines.offsets
     return result
-
-
-def _largest_pieces(activation: Activation) -> tuple[Floats | float, Floats | float]:
-    if isinstance(activation, MaxGroups):
-        return 1.0, 0.0
-    assert isinstance(activation, PiecewiseLinear)
-    return np.abs(activation.slopes).max(axis=1), np.abs(activation.offsets).max(axis=1)

@@ -25,12 +25,7 @@ class RegionPieces:
 
     def of(self, index: int, regions: Indices) -> Indices:
         """Those of a switching stage, a row a choice and a column a region."""
-        stage, network = self._restricted.stages[index], self._restricted.network
-        pieces = self.in_network(index, regions)
-        place = np.zeros((len(pieces), network.stages[stage.stage].activation.pieces), dtype=np.int64)
-        for p in range(stage.pieces.shape[1] - 1, -1, -1):
-            place[np.arange(len(place)), stage.pieces[:, p]] = p
-        return np.take_along_axis(place, pieces, axis=1)
+        return self._restricted.stages[index].from_network(self.in_network(index, regions))
 
     def in_network(self, index: int, regions: Indices) -> Indices:
         """The same as the network numbers pieces."""
@@ -52,6 +47,5 @@ class RegionPieces:
 
     def _columns(self, index: int) -> tuple[Indices, Indices]:
         """The choices of a switching stage, and the columns of the stored patterns that have them."""
-        stage = self._restricted.stages[index]
-        numbers = self._restricted.network.choice_offsets[stage.stage] + stage.choices
+        numbers = self._restricted.stages[index].choice_numbers
         return numbers, np.minimum(np.searchsorted(self._stored, numbers), len(self._stored) - 1)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
 from affinelens.domain import Frame
-from affinelens.network import MaxGroups
+from affinelens.network.activation import Decisive
 from affinelens.regions.region_functions import RegionFunctions, StageFunctions
 from affinelens.regions.region_pieces import RegionPieces
 from affinelens.restrict import RestrictedFunctions, RestrictedStage, SwitchingChoices, ZeroFunctions
@@ -57,7 +57,7 @@ class SingleChanges:
 
     def _proved(self, facets: Indices) -> Bools:
         restricted = self._part.restricted
-        pairs = [_pairs(stage, self._before.of(i, facets)) for i, stage in enumerate(restricted.stages)]
+        pairs = [stage.activation.decisive(self._before.of(i, facets)) for i, stage in enumerate(restricted.stages)]
         composed = zip(pairs, self._composition.functions(facets), self._composition.errors, strict=False)
         functions = [self._spread(*stage) for stage in composed]
         own = [pair.are(*self._own(stage, facets)) for pair, stage in zip(pairs, restricted.stages, strict=True)]
@@ -78,7 +78,7 @@ class SingleChanges:
         here = stage.breaks[place] == inner
         return np.where(here, breaks.plus[place], -2), np.where(here, breaks.minus[place], -2), breaks.threshold[place]
 
-    def _spread(self, pair: _Pairs, composed: StageFunctions, error: Floats) -> _Spread:
+    def _spread(self, pair: Decisive, composed: StageFunctions, error: Floats) -> _Spread:
         """The functions of a stage's pairs over the domain's box."""
         table, reach, paired = composed.table, self._part.reach, pair.minus >= 0
         rows, off = table[pair.plus, composed.place], error[pair.plus]
@@ -92,43 +92,6 @@ class SingleChanges:
             [rows[..., :-1] * self._radius, (rows[..., :-1] @ self._middle + rows[..., -1])[..., None]], axis=-1
         )
         return _Spread(values, upward(off + (gamma(len(reach) + 4) + 16 * UNIT_ROUNDOFF) * size))
-
-
-class _Pairs(NamedTuple):
-    """Functions of a stage for each facet, a row each: one unit's less another's (if not -1) less a threshold."""
-
-    plus: Indices
-    minus: Indices
-    threshold: Floats
-
-    def are(self, plus: Indices, minus: Indices, threshold: Floats) -> Bools:
-        """Which are those given for each facet, or their opposites."""
-        same = (self.plus == plus) & (self.minus == minus) | (self.plus == minus) & (self.minus == plus)
-        found: Bools = same & (self.threshold[:, None] == threshold)
-        return found
-
-    def vanish(self, zero_units: Bools) -> Bools:
-        """Which are zero because their units are."""
-        zero = np.broadcast_to(zero_units, (len(zero_units), self.plus.shape[1]))
-        both = np.take_along_axis(zero, self.plus, axis=0)
-        if (self.minus >= 0).any():
-            both = both & np.take_along_axis(zero, self.minus, axis=0)
-        found: Bools = both & (self.threshold == 0.0)[:, None]
-        return found
-
-
-def _pairs(stage: RestrictedStage, pieces: Indices) -> _Pairs:
-    """The breaks of a stage or, of groups, the leads of winners over all in their group."""
-    activation, count = stage.activation, pieces.shape[1]
-    if isinstance(activation, MaxGroups):
-        group = np.repeat(np.arange(activation.choices), np.diff(activation.starts))
-        unit = np.broadcast_to(np.arange(len(group))[:, None], (len(group), count))
-        return _Pairs(activation.starts[group][:, None] + pieces[group], unit, np.zeros(len(group)))
-    breaks = activation.breaks
-    shape = (len(breaks), count)
-    return _Pairs(
-        np.broadcast_to(breaks.plus[:, None], shape), np.broadcast_to(breaks.minus[:, None], shape), breaks.threshold
-    )
 
 
 class _Spread(NamedTuple):

@@ -10,8 +10,9 @@ from affinelens.restrict.break_signs import StageBounds
 from affinelens.restrict.exact_breaks import ExactBreaks
 from affinelens.restrict.extended_rows import ExtendedRows
 from affinelens.restrict.restricted_functions import RestrictedFunctions
-from affinelens.restrict.restricted_network import Clauses, RestrictedNetwork, RestrictedStage, RestrictedSubdomain
+from affinelens.restrict.restricted_network import Clauses, RestrictedNetwork, RestrictedSubdomain
 from affinelens.restrict.restricted_rows import RestrictedRows, restricted_rows
+from affinelens.restrict.restricted_stage import RestrictedStage
 from affinelens.restrict.subdivision import Report, bound_subdomains
 from affinelens.restrict.switching_choices import SwitchingChoices
 from affinelens.restrict.zero_functions import ZeroFunctions

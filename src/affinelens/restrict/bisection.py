@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import ExactMatrix
 from affinelens.deadline import NEVER, Deadline
 from affinelens.network import Network
-from affinelens.restrict.break_signs import OPEN, StageBounds, bound_stages
+from affinelens.network.activation import OPEN
+from affinelens.restrict.break_signs import StageBounds, bound_stages
 from affinelens.restrict.enclosing_box import EnclosingBox
 
 Floats = NDArray[np.float64]

@@ -22,7 +22,7 @@ from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.domain.numbers import outward
 from affinelens.domain.polytope import exact_ranges
-from affinelens.network import Network, PiecewiseLinear
+from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
 from affinelens.restrict.affine_forms import Form, sum_form
 from affinelens.restrict.bisection import bound_by_bisection
@@ -103,7 +103,7 @@ class _Cutter:
         self._adjoint = Adjoint(network, frame.chart)
         self._rng = np.random.default_rng(_SEED)
         first = [stage.activation for stage in network.stages[:1]]
-        self._can_cut = frame.dim <= _MOST_DIMENSIONS and all(isinstance(a, PiecewiseLinear) for a in first)
+        self._can_cut = frame.dim <= _MOST_DIMENSIONS and not any(a.grouped for a in first)
 
     @cached_property
     def _rows(self) -> Floats:

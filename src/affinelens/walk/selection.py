@@ -40,11 +40,13 @@ class Selection:
         here = [stage for stage in restricted.stages if stage.stage < self.stages]
         own = restricted.choices[restricted.choices < self._choices]
         patterns = self._agreeing(restricted.pattern, own)
-        places, inside = np.empty_like(patterns), np.ones(len(patterns), dtype=bool)
-        for column, pieces in enumerate(pieces for stage in here for pieces in stage.pieces_by_choice):
-            is_piece = patterns[:, column, None] == pieces
-            inside &= is_piece.any(axis=1)
-            places[:, column] = is_piece.argmax(axis=1)
+        places, inside, start = np.empty_like(patterns), np.ones(len(patterns), dtype=bool), 0
+        for stage in here:
+            columns = slice(start, start + len(stage.choices))
+            own_pieces = stage.from_network(patterns[:, columns].T)
+            inside &= (patterns[:, columns] == stage.in_network(own_pieces).T).all(axis=1)
+            places[:, columns] = own_pieces.T
+            start = columns.stop
         return Selected(places[inside], len(here))
 
     @property

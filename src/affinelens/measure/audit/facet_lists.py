@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactProgram, Infeasible
 from affinelens.kernels.announcement import compile_announced
-from affinelens.measure.audit.stated_patterns import expected_signs
 from affinelens.regions import Regions, restricted_functions
 from affinelens.regions.region_functions import RegionFunctions
 from affinelens.regions.region_pieces import RegionPieces
@@ -127,7 +126,7 @@ class FacetLists:
         """
         sides = [np.ones((len(self._domain), block.stop - block.start), dtype=np.int8)]
         for index, stage in enumerate(self._part.restricted.stages):
-            sides.append(expected_signs(stage.activation, self._pieces.of(index, np.arange(block.start, block.stop))))
+            sides.append(stage.activation.signs_on(self._pieces.of(index, np.arange(block.start, block.stop))))
         return np.ascontiguousarray(np.concatenate(sides).T)
 
     def _named(self, constraint: int) -> str:

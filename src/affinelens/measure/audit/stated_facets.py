@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.measure.audit.stated_patterns import break_positions
-from affinelens.network import MaxGroups
 from affinelens.regions import Regions, neighbor_values, restricted_functions
 
 Indices = NDArray[np.int64]
@@ -77,12 +75,7 @@ def _on_stated_side(regions: Regions, owner: Indices, signs: NDArray[np.int8]) -
         column = np.minimum(np.searchsorted(regions.switching, wanted), len(regions.switching) - 1)
         known = (regions.switching[column] == wanted) & np.isin(local, stage.breaks)
         piece = regions.switching_patterns[owner[here], column].astype(np.int64)
-        if isinstance(activation, MaxGroups):
-            start = activation.starts[choice]
-            above, below = activation.breaks.plus[local] - start, activation.breaks.minus[local] - start
-        else:
-            below = break_positions(activation)[local]
-            above = below + 1
+        below, above = activation.sides.below[local], activation.sides.above[local]
         fits[here] = known & (piece == np.where(signs[here] > 0, above, below))
     return fits
 

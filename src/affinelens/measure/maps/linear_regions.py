@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import ExactMatrix, gamma, upward
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_maps
 from affinelens.measure.topology.adjacency import adjacency
-from affinelens.network import MaxGroups, Network, PiecewiseLinear
+from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
 from affinelens.network.canonical import AffineSum
 from affinelens.regions import Regions, exact_functions, kept
@@ -168,12 +168,8 @@ def _without_hidden(network: Network, patterns: Patterns) -> Patterns:
             continue
         masked[:, part][~matters.T] = 0
         chosen = patterns[:, part].T.astype(np.int64)
-        if isinstance(activation, MaxGroups):
-            behind = np.zeros((activation.size_in, len(patterns)), dtype=bool)
-            np.put_along_axis(behind, activation.starts[:-1, None] + chosen, matters, axis=0)
-        else:
-            assert isinstance(activation, PiecewiseLinear)
-            behind = matters & (activation.slopes[np.arange(activation.size_in)[:, None], chosen] != 0.0)
+        lines = activation.lines(chosen)
+        behind = lines.given_back(matters & (lines.slopes != 0.0), activation.size_in)
         _mark(network.stages[index].linear, behind, reached)
     return masked
 
