@@ -15,8 +15,7 @@ from affinelens.restrict import RestrictedNetwork, restrict
 from affinelens.walk import Ability, Engine, Progress, ProgressFunction, Request
 
 AUTO = "auto"
-# The fastest first: of those that can do what is asked, the first that fits is chosen. The last one fits everywhere, but
-# cannot do everything.
+# The fastest first: of those that can do what is asked, the first that fits is chosen. The last one fits everywhere.
 ENGINES: tuple[Engine, ...] = (CountEngine(), VertexEngine(), LinearProgramEngine())
 ENGINE_NAMES = (AUTO, *(engine.name for engine in ENGINES))
 
