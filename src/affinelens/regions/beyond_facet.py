@@ -16,14 +16,13 @@ import numpy as np
 from flint import fmpz
 from numpy.typing import NDArray
 
-from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
+from affinelens.arithmetic import UNIT_ROUNDOFF
+from affinelens.arithmetic.proportional_rows import proportion
 from affinelens.domain import Frame
-from affinelens.engine.linear_program.coinciding_breaks import proportion
 from affinelens.network.enclosure import Enclosure
+from affinelens.regions.spread import Spread, middle_and_radius
 from affinelens.restrict import ExactBreaks, RestrictedFunctions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Pattern = NDArray[np.unsignedinteger[Any]]
 
@@ -31,20 +30,18 @@ Pattern = NDArray[np.unsignedinteger[Any]]
 class PatternsBeyond:
     """Patterns beyond facets of the regions on one domain."""
 
-    def __init__(self, part: RestrictedFunctions, frame: Frame) -> None:
-        self._part = part
-        self._middle = frame.lower + (frame.upper - frame.lower) / 2
-        self._radius = np.minimum(frame.upper - self._middle, self._middle - frame.lower)
+    def __init__(self, functions: RestrictedFunctions) -> None:
+        self._functions = functions
 
     def pattern(self, own: Pattern, number: int, sign: int) -> Pattern:
         """The network's pattern beyond a break of it, of which the region with the given pattern is on one side."""
-        restricted = self._part.restricted
-        facet = _Facet(self._exact_row(own, number), sign, self._middle, self._radius)
+        restricted = self._functions.restricted
+        facet = _Facet(self._exact_row(own, number), sign, restricted.frame)
         pattern = own.astype(restricted.network.pattern_type)
-        passage = self._part.functions()
+        passage = self._functions.over_domain()
         for index, stage in enumerate(restricted.stages):
             forms, vanish = passage.breaks()
-            signs = _SignsBeyond(facet, facet.may_be_multiples(forms), vanish, self._part.exact, index, pattern)
+            signs = _SignsBeyond(facet, facet.may_be_multiples(forms), vanish, self._functions.exact, index, pattern)
             pieces = stage.from_network(own[stage.choice_numbers])
             for choice in np.unique(stage.activation.breaks.choice[signs.may_vanish]).tolist():
                 pieces[choice] = stage.activation.piece_beyond(choice, int(pieces[choice]), signs)
@@ -53,10 +50,10 @@ class PatternsBeyond:
         return pattern
 
     def _exact_row(self, own: Pattern, number: int) -> list[fmpz]:
-        network = self._part.restricted.network
-        for index, stage in enumerate(self._part.restricted.stages):
+        network = self._functions.restricted.network
+        for index, stage in enumerate(self._functions.restricted.stages):
             for place in np.flatnonzero(stage.break_numbers == number).tolist():
-                return self._part.exact.row(index, place, own.astype(network.pattern_type))
+                return self._functions.exact.row(index, place, own.astype(network.pattern_type))
         raise AssertionError("a facet's break can be crossed")
 
 
@@ -81,39 +78,28 @@ class _SignsBeyond:
 
 
 class _Facet:
-    """A facet's function, and on which side of it the region is.
+    """A facet's function, and on which side of it the region is."""
 
-    ``scaled`` are its slopes over the domain's box and its value in the middle, the largest of them being 1.
-    """
-
-    def __init__(self, row: Sequence[fmpz], sign: int, middle: Floats, radius: Floats) -> None:
+    def __init__(self, row: Sequence[fmpz], sign: int, frame: Frame) -> None:
         self._row = row
         self._sign = sign
-        self._middle = middle
-        self._radius = radius
+        self._frame = frame
+        middle, radius = middle_and_radius(frame)
         slopes = [Fraction(int(a)) for a in row[:-1]]
         value = sum((a * Fraction(t) for a, t in zip(slopes, middle.tolist(), strict=True)), Fraction(int(row[-1])))
-        scaled = [*(a * Fraction(r) for a, r in zip(slopes, radius.tolist(), strict=True)), value]
-        largest = max(abs(a) for a in scaled)
-        self._scaled = np.array([float(a / largest) for a in scaled])
+        spread = [*(a * Fraction(r) for a, r in zip(slopes, radius.tolist(), strict=True)), value]
+        largest = max(abs(a) for a in spread)
+        values = np.array([[float(a / largest) for a in spread]])
+        self._spread = Spread(values, np.array([4 * UNIT_ROUNDOFF]))
 
     def sign_beyond(self, row: Sequence[fmpz]) -> int | None:
         """The sign beyond the facet of a function that vanishes on it, or None if it does not."""
         if not any(row):
             return 0
-        ratio = proportion(list(row), list(self._row))
+        ratio = proportion(row, self._row)
         return None if ratio is None else -self._sign * ((ratio > 0) - (ratio < 0))
 
     def may_be_multiples(self, forms: Enclosure) -> Bools:
-        """Which functions are not proved to be other than a multiple of the facet's.
-
-        If one is, so are its slopes and its value in the middle, and all 2 x 2 determinants of those are zero. A
-        function that is off by at most e all over the box has them off by at most e.
-        """
-        rows = forms.rows
-        values = np.hstack([rows[:, :-1] * self._radius, rows[:, :-1] @ self._middle[:, None] + rows[:, -1:]])
-        off = upward(forms.error + (gamma(rows.shape[1] + 2) + 16 * UNIT_ROUNDOFF) * forms.magnitude)
-        pivot = int(np.argmax(np.abs(self._scaled)))
-        determinants = values * self._scaled[pivot] - values[:, pivot : pivot + 1] * self._scaled
-        refuted: Bools = np.any(np.abs(determinants) > 2 * off, axis=1)
-        return ~refuted
+        """Which functions are not proved to be other than a multiple of the facet's."""
+        spread = Spread.over(self._frame, forms.rows[:, None], forms.error, forms.magnitude)
+        return ~spread.differ_from(self._spread)[:, 0]

@@ -61,20 +61,20 @@ def located_coordinates(regions: Regions, coordinates: Floats, inside: NDArray[n
     return result
 
 
-def patterns_at(part: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
+def patterns_at(functions: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
     """Patterns of points in the domain, one row a point."""
-    widest = max(coordinates.shape[1], *(len(stage.breaks) for stage in part.restricted.stages), 1)
+    widest = max(coordinates.shape[1], *(len(stage.breaks) for stage in functions.restricted.stages), 1)
     at_once = max(1, _NUMBERS_AT_ONCE // widest)
     return np.concatenate([
-        _patterns_at(part, coordinates[start : start + at_once], interior)
+        _patterns_at(functions, coordinates[start : start + at_once], interior)
         for start in range(0, len(coordinates), at_once)
     ])  # fmt: skip
 
 
-def _patterns_at(part: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
-    restricted, count = part.restricted, len(coordinates)
-    passage = part.values(coordinates)
-    patterns = np.tile(restricted.pattern, (count, 1))
+def _patterns_at(functions: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
+    restricted, count = functions.restricted, len(coordinates)
+    passage = functions.at(coordinates)
+    patterns = np.tile(restricted.switching.pattern, (count, 1))
     for index, stage in enumerate(restricted.stages):
         rows, vanish = passage.breaks()
         known = np.abs(rows.rows) > rows.error
@@ -83,7 +83,7 @@ def _patterns_at(part: RestrictedFunctions, coordinates: Floats, interior: Seque
         for j in range(count):
             here = stage.activation.settled(signs[:, j].copy())
             for b in np.flatnonzero(here == OPEN).tolist():
-                here[b] = _sign_near(part.exact.row(index, b, patterns[j]), coordinates[j], interior)
+                here[b] = _sign_near(functions.exact.row(index, b, patterns[j]), coordinates[j], interior)
             chosen[:, j] = stage.activation.pattern_from_signs(here)
         patterns[:, stage.choice_numbers] = stage.in_network(chosen).T
         passage.choose(chosen)

@@ -46,11 +46,11 @@ class RegionFunctions:
     after another, and for such a run of regions the stage is composed once.
     """
 
-    def __init__(self, part: RestrictedFunctions, patterns: Patterns, switching: SwitchingChoices | None) -> None:
-        self._part = part
+    def __init__(self, functions: RestrictedFunctions, patterns: Patterns, switching: SwitchingChoices | None) -> None:
+        self._functions = functions
         self._count = len(patterns)
-        self._pieces = RegionPieces(part.restricted, patterns, switching)
-        self._dim = len(part.reach) - 1
+        self._pieces = RegionPieces(functions.restricted, patterns, switching)
+        self._dim = len(functions.reach) - 1
 
     @classmethod
     def of(cls, regions: Regions) -> RegionFunctions:
@@ -59,11 +59,11 @@ class RegionFunctions:
 
     @property
     def restricted(self) -> RestrictedNetwork:
-        return self._part.restricted
+        return self._functions.restricted
 
     def blocks(self) -> Iterator[slice]:
         """Runs of regions that take little enough memory to be composed together."""
-        widest = max([len(self._part.outputs.fixed), *(len(rows.fixed) for rows in self._part.rows)])
+        widest = max([len(self._functions.outputs.fixed), *(len(rows.fixed) for rows in self._functions.rows)])
         at_once = max(1, _NUMBERS_AT_ONCE // (widest * (self._dim + 1)))
         for start in range(0, self._count, at_once):
             yield slice(start, min(start + at_once, self._count))
@@ -73,15 +73,15 @@ class RegionFunctions:
         starts: Bools = np.arange(len(regions)) == 0
         places = [np.cumsum(starts) - 1]
         values: list[Floats] = []
-        for index, rows in enumerate(self._part.rows):
+        for index, rows in enumerate(self._functions.rows):
             table = self._summed(rows, values, places, np.flatnonzero(starts))
             yield StageFunctions(table, places[-1])
             starts = starts | self._pieces.change(index, regions)
             firsts = np.flatnonzero(starts)
             chosen = self._pieces.of(index, regions[firsts])
-            values.append(_on_pieces(self._part.restricted.stages[index].activation, table, chosen, places[-1][firsts]))
+            values.append(_on_pieces(self.restricted.stages[index].activation, table, chosen, places[-1][firsts]))
             places.append(np.cumsum(starts) - 1)
-        table = self._summed(self._part.outputs, values, places, np.flatnonzero(starts))
+        table = self._summed(self._functions.outputs, values, places, np.flatnonzero(starts))
         yield StageFunctions(table, places[-1])
 
     def _summed(self, rows: RestrictedRows, values: list[Floats], places: list[Indices], firsts: Indices) -> Floats:
@@ -101,19 +101,19 @@ class RegionFunctions:
         sizes: list[Floats] = []
         errors: list[Floats] = []
         found: list[Floats] = []
-        for index, rows in enumerate(self._part.rows):
+        for index, rows in enumerate(self._functions.rows):
             size, error = self._grown(rows, sizes, errors)
             found.append(error)
-            activation = self._part.restricted.stages[index].activation
+            activation = self.restricted.stages[index].activation
             steepest, offset = (np.abs(table).max(axis=1) for table in (activation.slopes, activation.offsets))
             size, error = (np.maximum.reduceat(of_units, activation.starts[:-1]) for of_units in (size, error))
             sizes.append(upward(steepest * size + offset))
             errors.append(upward(steepest * error + 4 * UNIT_ROUNDOFF * (steepest * size + offset)))
-        return [*found, self._grown(self._part.outputs, sizes, errors)[1]]
+        return [*found, self._grown(self._functions.outputs, sizes, errors)[1]]
 
     def _grown(self, rows: RestrictedRows, sizes: list[Floats], errors: list[Floats]) -> tuple[Floats, Floats]:
         """How large functions of a stage and their errors can be, given those before it."""
-        size, error, terms = np.abs(rows.fixed) @ self._part.reach, rows.error, 2
+        size, error, terms = np.abs(rows.fixed) @ self._functions.reach, rows.error, 2
         for source, weight in rows.maps.items():
             size = size + np.abs(weight) @ sizes[source]
             error = error + np.abs(weight) @ errors[source]

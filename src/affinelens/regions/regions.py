@@ -112,8 +112,7 @@ class Regions:
 
     def pattern(self, index: int) -> Patterns:
         """The pattern of one region, over all of the network's choices."""
-        switching, stored = self.outcome.switching, self.outcome.patterns[index]
-        return stored if switching is None else switching.whole(stored)
+        return self.outcome.pattern(index)
 
     @property
     def facet_values(self) -> Indices:

@@ -46,20 +46,20 @@ class StageBounds:
 def bound_stages(
     network: Network,
     chart: ExactMatrix,
-    cover: EnclosingBox,
+    box: EnclosingBox,
     sides: Mapping[int, int] | None = None,
     deadline: Deadline = NEVER,
     *,
     finish: bool = True,
     most_switching: int | None = None,
 ) -> list[StageBounds] | None:
-    """Bounds of all stages on what a chart makes of a cover, and on the given sides of some breaks of the first stage.
+    """Bounds of all stages on what a chart makes of a box, and on the given sides of some breaks of the first stage.
 
     It is given up, and None returned, once more than ``most_switching`` units can switch or, if it need not be
     finished, as soon as bounds have become loose.
     """
     total = 0
-    sources: list[Form | None] = [Form.of_chart(cover.over(chart))]
+    sources: list[Form | None] = [Form.of_chart(box.over(chart))]
     compares = any(stage.activation.grouped for stage in network.stages)
     labels = Labels(chart) if compares else None
     last_use = _last_uses(network)

@@ -52,7 +52,7 @@ class Carried:
 
 
 class Cotangents(ABC):
-    """Cotangents of a network's stages, in some arithmetic, on the domain that ``kept`` is about."""
+    """Cotangents of a network's stages, in some arithmetic, on the domain of a restricted network."""
 
     kind: type
     roundoff: float

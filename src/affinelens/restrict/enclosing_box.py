@@ -50,7 +50,7 @@ class EnclosingBox:
         return cls(ranges[0], ranges[1], ExactMatrix(slant, denominator))
 
     def over(self, chart: ExactMatrix) -> ExactMatrix:
-        """A chart of the domain as functions of coordinates in [-1, 1] that cover it."""
+        """A chart of the domain as functions of coordinates in [-1, 1], whose values include it."""
         middle = self.lower + (self.upper - self.lower) / 2
         reach = upward(np.maximum(self.upper - middle, middle - self.lower))
         return self._slanted(chart).in_coordinates(reach, middle)

@@ -18,7 +18,10 @@ _ROWS_KEPT = 4096
 
 
 class ExactBreaks:
-    """Functions of a chart's coordinates. Stages and breaks are numbered as those kept, patterns are the network's."""
+    """Functions of a chart's coordinates.
+
+    Stages and breaks have the restricted network's numbers; patterns are of all the network's choices.
+    """
 
     def __init__(self, restricted: RestrictedNetwork, chart: ExactMatrix) -> None:
         self._restricted = restricted

@@ -66,8 +66,8 @@ class ExtendedRows(Cotangents):
             cotangent = self._starting(stage, breaks)
             arrived = carried.cotangents[stage + 1]
             if arrived is not None and arrived.any():
-                part = self.network.stage_pattern(pattern, stage).astype(np.int64)
-                behind = self.through(stage, arrived, part, carried)
+                pieces = self.network.stage_pattern(pattern, stage).astype(np.int64)
+                behind = self.through(stage, arrived, pieces, carried)
                 cotangent = behind if cotangent is None else behind + cotangent  # no column has both
             if cotangent is not None:
                 self.pull(self.network.stages[stage].linear, cotangent, carried)

@@ -1,23 +1,23 @@
-"""What is left of a stage on a domain: the units that can switch there, and how they are numbered in the network."""
+"""The restricted network: what is left of a network on a domain, because the rest is proved not to switch there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.arithmetic import ExactMatrix
+from affinelens.domain import Frame
 from affinelens.network import Network
 from affinelens.network.activation import OPEN
 from affinelens.network.canonical import AffineSum
 from affinelens.network.congruence import Labels
 from affinelens.restrict.break_signs import StageBounds
 from affinelens.restrict.restricted_stage import RestrictedStage
-from affinelens.restrict.subdivision import Subdomain
+from affinelens.restrict.switching_choices import SwitchingChoices
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -27,35 +27,34 @@ Clauses = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, eq=False)
 class RestrictedNetwork:
-    """All stages' switching parts, and how what an engine finds with them reads in the network.
+    """What is left of a network on a domain, the frame's, and how what is found with it reads in the network.
 
-    ``stages`` leaves out those in which nothing switches. ``subdomains`` are parts of the domain with what switches
-    there, if it is to be walked part by part.
+    Its numbering is that of ``stages``, which leaves out those in which nothing switches. On a subdomain, ``sides`` are
+    the sides of the first stage's breaks that it lies on: the frame's rows are those of the whole domain, then one for
+    each of them, in that order. ``subdomains`` are there if the domain is to be walked one after the other.
     """
 
     network: Network
+    frame: Frame
     bounds: Sequence[StageBounds]
-    chart: ExactMatrix
-    subdomains: tuple[RestrictedSubdomain, ...] = ()
+    sides: Mapping[int, int] = field(default_factory=dict)
+    subdomains: tuple[RestrictedNetwork, ...] = ()
 
     @cached_property
     def all_stages(self) -> list[RestrictedStage]:
+        """All of the network's stages, some of them empty."""
         return [RestrictedStage.of(self.network, index, bounds.signs) for index, bounds in enumerate(self.bounds)]
 
     @cached_property
     def stages(self) -> list[RestrictedStage]:
+        """The stages in which something switches."""
         return [stage for stage in self.all_stages if len(stage.choices)]
 
     @cached_property
-    def pattern(self) -> NDArray[np.unsignedinteger[Any]]:
-        """The network's pattern where every switching choice is on its first piece."""
-        parts = [np.zeros(0, dtype=np.int64), *(stage.pattern for stage in self.all_stages)]
-        return np.concatenate(parts).astype(self.network.pattern_type)
-
-    @cached_property
-    def choices(self) -> Indices:
-        """The network's numbers of the switching choices."""
-        return _joined([stage.choice_numbers for stage in self.stages])
+    def switching(self) -> SwitchingChoices:
+        """The choices that can switch; the pattern has them on their first piece."""
+        pattern = _joined([stage.pattern for stage in self.all_stages]).astype(self.network.pattern_type)
+        return SwitchingChoices(_joined([stage.choice_numbers for stage in self.stages]), pattern)
 
     @cached_property
     def breaks(self) -> Indices:
@@ -65,7 +64,7 @@ class RestrictedNetwork:
     def open_clauses(self, clauses: Clauses) -> Clauses:
         """Those clauses that may hold, without the breaks that the domain is known to lie above.
 
-        A clause lists breaks of the last stage and holds above all of them; breaks are renumbered as those kept.
+        A clause lists breaks of the last stage and holds above all of them; they get the restricted stage's numbers.
         """
         if not clauses:
             return ()
@@ -76,7 +75,7 @@ class RestrictedNetwork:
     @cached_property
     def labels(self) -> list[Indices]:
         """Labels of all stages' pre-activations: of equal ones the functions are the same."""
-        labels, found = Labels(self.chart), []
+        labels, found = Labels(self.frame.chart), []
         for stage, known in zip(self.network.stages, self.bounds, strict=True):
             found.append(labels.of_sum(stage.linear))
             labels.add_outputs(stage.activation, found[-1], *stage.activation.possible_pieces(known.signs))
@@ -135,7 +134,7 @@ class RestrictedNetwork:
             reached[k] = behind if present is None else np.maximum(present, behind)
 
     def pieces(self, patterns: Pattern) -> NDArray[np.unsignedinteger[Any]]:
-        """The network's pieces of the switching choices, from patterns of the kept activations."""
+        """Patterns of the switching choices, from patterns in the restricted stages' numbers."""
         result = np.empty(patterns.shape, dtype=self.network.pattern_type)
         start = 0
         for stage in self.stages:
@@ -145,13 +144,5 @@ class RestrictedNetwork:
         return result
 
 
-@dataclass(frozen=True, eq=False)
-class RestrictedSubdomain:
-    """An area of a domain and what can switch there."""
-
-    subdomain: Subdomain
-    restricted: RestrictedNetwork
-
-
-def _joined(parts: Sequence[Indices]) -> Indices:
-    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+def _joined(numbers: Sequence[Pattern]) -> Indices:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *numbers])

@@ -47,7 +47,7 @@ def restricted_rows(
 
 
 def restricted_outputs(restricted: RestrictedNetwork, chart: ExactMatrix, reach: Floats) -> RestrictedRows:
-    """The rows of the network's outputs, as :func:`compact_rows`."""
+    """The rows of the network's outputs, as :func:`restricted_rows`."""
     return _RowCotangents(restricted, Enclosure.affine(chart, reach), NEVER).outputs()
 
 

@@ -16,7 +16,7 @@ Restriction = Callable[[], RestrictedNetwork]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Why an engine should not be used for a request, or the part of the network that it walks, if not all of it."""
+    """Why an engine should not be used for a request, or the restricted network that it walks, if not all of it."""
 
     obstacle: str | None = None
     restricted: RestrictedNetwork | None = None

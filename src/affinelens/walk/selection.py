@@ -1,4 +1,4 @@
-"""Regions that a walk is to be kept to, by their patterns: only what lies in one of them is found."""
+"""Regions that a walk is confined to, by their patterns: only what lies in one of them is found."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Selection:
     stages: int
 
     def read_by(self, restricted: RestrictedNetwork | None) -> Selected:
-        """Those regions that are where the kept part of the network is all that switches, in its own numbers."""
+        """Those regions that lie where a restricted network is all that switches, in its own numbers."""
         if restricted is None:
             return Selected(self.regions.pieces(np.arange(self._choices)), self.stages)
         here = [stage for stage in restricted.stages if stage.stage < self.stages]
-        own = restricted.choices[restricted.choices < self._choices]
-        patterns = self._agreeing(restricted.pattern, own)
+        switching = restricted.switching
+        patterns = self._agreeing(switching.pattern, switching.choices[switching.choices < self._choices])
         places, inside, start = np.empty_like(patterns), np.ones(len(patterns), dtype=bool), 0
         for stage in here:
             columns = slice(start, start + len(stage.choices))

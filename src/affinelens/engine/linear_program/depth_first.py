@@ -279,7 +279,7 @@ def _facets(cells: list[Cell]) -> Facets:
 
 def root_cell(problem: Problem, solver: Solver, tally: Tally) -> Cell:
     """The domain as a cell: its Chebyshev centre and its irredundant constraints."""
-    count = problem.domain_count
+    count = problem.hyperplanes.domain_count
     centre = 0.5 * (problem.frame.lower + problem.frame.upper)
     rows = problem.rows([], np.arange(count), centre)
     scale = float((problem.frame.upper - problem.frame.lower).max())

@@ -47,8 +47,8 @@ class StatedPatterns:
 
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
-        self._part = restricted_functions(regions)
-        self._pieces = RegionPieces(self._part.restricted, regions.switching_patterns, regions.outcome.switching)
+        self._functions = restricted_functions(regions)
+        self._pieces = RegionPieces(self._functions.restricted, regions.switching_patterns, regions.outcome.switching)
         self._rational = np.array(sorted(regions.outcome.exact_points), dtype=np.int64)
         self.tally = PointTally()
 
@@ -65,7 +65,7 @@ class StatedPatterns:
 
     def _blocks(self) -> Iterator[slice]:
         widest = max(
-            [self._regions.domain.frame.rows.shape[0], 1, *(len(s.breaks) for s in self._part.restricted.stages)]
+            [self._regions.hyperplanes.domain_count, 1, *(len(s.breaks) for s in self._functions.restricted.stages)]
         )
         at_once, count = max(1, _NUMBERS_AT_ONCE // widest), len(self._regions)
         for start in range(0, count, at_once):
@@ -73,17 +73,17 @@ class StatedPatterns:
 
     def _wrong_constant(self) -> Misplaced | None:
         """A stated piece that bounds over the whole domain exclude."""
-        restricted, regions = self._part.restricted, self._regions
-        number = np.arange(len(restricted.pattern))
-        fixed = ~np.isin(number, restricted.choices)
+        possible, regions = self._functions.restricted.switching, self._regions
+        number = np.arange(len(possible.pattern))
+        fixed = ~np.isin(number, possible.choices)
         stored = regions.switching
         outside = fixed & ~np.isin(number, stored)
         switching = regions.outcome.switching
-        if switching is not None and np.any(switching.pattern[outside] != restricted.pattern[outside]):
+        if switching is not None and np.any(switching.pattern[outside] != possible.pattern[outside]):
             return Misplaced(0, "a unit that cannot switch on the domain is on another piece than all regions state")
         columns = np.flatnonzero(fixed[stored])
         for column in columns.tolist():
-            differs = regions.switching_patterns[:, column] != restricted.pattern[stored[column]]
+            differs = regions.switching_patterns[:, column] != possible.pattern[stored[column]]
             if differs.any():
                 return Misplaced(int(np.argmax(differs)), f"choice {stored[column]} cannot be on the stated piece")
         return None
@@ -107,8 +107,8 @@ class StatedPatterns:
 
     def _misplaced(self, block: slice) -> Misplaced | None:
         """A point that is not strictly on the stated side of a unit's hyperplane."""
-        restricted = self._part.restricted
-        passage = self._part.values(self._regions.outcome.points[block])
+        restricted = self._functions.restricted
+        passage = self._functions.at(self._regions.outcome.points[block])
         rows = np.arange(block.start, block.stop)
         for index, stage in enumerate(restricted.stages):
             chosen, stated = self._pieces.of(index, rows), self._pieces.in_network(index, rows)
@@ -127,7 +127,7 @@ class StatedPatterns:
             self.tally.signs += int(np.count_nonzero(expected))
             for b, i in np.argwhere(~settled & (expected != 0)).tolist():
                 region, side = block.start + i, int(expected[b, i])
-                row = self._part.exact.row(index, b, self._regions.pattern(region))
+                row = self._functions.exact.row(index, b, self._regions.pattern(region))
                 found = self._sign_at(row, region) if any(row) else tie
                 if found != side:
                     return Misplaced(region, self._wrong_side(index, b, found))
@@ -135,8 +135,8 @@ class StatedPatterns:
         return None
 
     def _wrong_side(self, index: int, place: int, found: int) -> str:
-        stage = self._part.restricted.stages[index]
-        network = self._part.restricted.network
+        stage = self._functions.restricted.stages[index]
+        network = self._functions.restricted.network
         named = network.describe_break(int(stage.break_numbers[place]))
         return f"its point is {'on the hyperplane' if found == 0 else 'on the other side'} of {named}"
 

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.arithmetic.rational import direction
+from affinelens.arithmetic.proportional_rows import direction
 from affinelens.network import Network
 from affinelens.network.canonical import Stage
 from affinelens.network.coefficients import Coefficients
