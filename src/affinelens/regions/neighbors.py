@@ -110,7 +110,7 @@ class Neighbors:
         return int(self._index.places(beyond[None])[0])
 
     def _change_across(self, numbers: Indices, regions: Indices) -> tuple[Indices, Indices]:
-        """The column of a pattern that changes where a break that bounds its region is crossed, and the piece beyond."""
+        """The column of a region's pattern that changes where a break on its border is crossed, and the new piece."""
         column, piece = np.empty(len(numbers), dtype=np.int64), np.empty(len(numbers), dtype=np.int64)
         for stage, here, inner in self._hyperplanes.by_stage(numbers):
             activation = self._network.stages[stage].activation
