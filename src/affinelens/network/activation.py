@@ -54,6 +54,14 @@ class Breaks:
         found: Bools = self.minus >= 0
         return found
 
+    def weights(self, index: Indices, units: int) -> Floats:
+        """What units weigh in some breaks, a column each."""
+        found, column = np.zeros((units, len(index))), np.arange(len(index))
+        found[self.plus[index], column] = 1.0
+        paired = self.paired[index]
+        found[self.minus[index][paired], column[paired]] = -1.0
+        return found
+
     def exact(self, z: ExactMatrix) -> ExactMatrix:
         """The rows as exact affine functions, given the exact affine functions z ``[W | b]``."""
         constant = np.zeros((len(self), z.shape[1]))

@@ -32,16 +32,14 @@ class Adjoint:
 
     def break_row(self, stage: int, index: int, pattern: Pattern) -> list[fmpz]:
         """A break's function where the pattern of earlier stages holds: integers, a positive multiple of it."""
-        breaks = self._network.stages[stage].activation.breaks
         direct = self.direct_break_row(stage, index, pattern)
-        if direct is not None:
-            return direct.row(0)
-        start = np.zeros((self._network.stages[stage].linear.size, 1))
-        start[breaks.plus[index]] = 1.0
-        if breaks.minus[index] >= 0:
-            start[breaks.minus[index]] = -1.0
-        function = self.rows(self._network.stages[stage].linear, start, pattern, stage)
-        return (function - self._constant(breaks.threshold[index])).row(0)
+        return (self.break_function(stage, index, pattern) if direct is None else direct).row(0)
+
+    def break_function(self, stage: int, index: int, pattern: Pattern) -> ExactMatrix:
+        """A break's function where the pattern of earlier stages holds, as one row."""
+        linear, breaks = self._network.stages[stage].linear, self._network.stages[stage].activation.breaks
+        function = self.rows(linear, breaks.weights(np.array([index]), linear.size), pattern, stage)
+        return function - self._constant(float(breaks.threshold[index]))
 
     def direct_break_row(self, stage: int, index: int, pattern: Pattern) -> ExactMatrix | None:
         """A break's function where it is at hand: units that depend on the input only, and selections of those."""

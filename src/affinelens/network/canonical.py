@@ -27,6 +27,7 @@ from affinelens.network.linear_map import LinearMap
 from affinelens.network.piecewise_linear import PiecewiseLinear
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Pattern = NDArray[np.integer[Any]]
 
 
@@ -74,6 +75,15 @@ class AffineSum:
         if self.bias is not None:
             total = total + self.bias.apply_exact(one)
         return total
+
+    def mark_sources(self, entries: Bools, reached: list[Bools | None]) -> None:
+        """Mark what some entries of the sum, in one or several columns, are computed from, up to the input itself."""
+        for k, linear in self.sources:
+            if k == 0:
+                continue
+            behind = linear.transposed().apply_absolute(entries.astype(np.float64)) > 0
+            present = reached[k]
+            reached[k] = behind if present is None else present | behind
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         for k, linear in self.sources:

@@ -33,10 +33,30 @@ _NUMBERS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class StageFunctions:
-    """A stage's functions on some regions: region i has ``table[:, place[i]]``, in units x places x (t, 1)."""
+    """A stage's functions on some regions: region i has ``table[:, place[i]]``, in units x places x (t, 1).
+
+    Where coordinates are at most ``reach``, a unit's functions are off by at most its ``error``.
+    """
 
     table: Floats
     place: Indices
+    error: Floats
+    reach: Floats
+
+    def differences(
+        self, plus: Indices, minus: Indices, threshold: Floats, regions: Indices | slice = slice(None)
+    ) -> tuple[Floats, Floats]:
+        """Functions ``z[plus] - z[minus] - threshold`` and their errors; the last axis is that of the regions.
+
+        A ``minus`` of -1 subtracts nothing.
+        """
+        place = np.broadcast_to(self.place[regions], plus.shape)
+        rows, error, paired = self.table[plus, place], self.error[plus], minus >= 0
+        if paired.any():
+            rows[paired] -= self.table[minus[paired], place[paired]]
+            error[paired] += self.error[minus[paired]]
+        rows[..., -1] -= threshold
+        return rows, upward(error + UNIT_ROUNDOFF * (np.abs(rows) @ self.reach))
 
 
 class RegionFunctions:
@@ -75,14 +95,14 @@ class RegionFunctions:
         values: list[Floats] = []
         for index, rows in enumerate(self._functions.rows):
             table = self._summed(rows, values, places, np.flatnonzero(starts))
-            yield StageFunctions(table, places[-1])
+            yield StageFunctions(table, places[-1], self.errors[index], self._functions.reach)
             starts = starts | self._pieces.change(index, regions)
             firsts = np.flatnonzero(starts)
             chosen = self._pieces.of(index, regions[firsts])
             values.append(_on_pieces(self.restricted.stages[index].activation, table, chosen, places[-1][firsts]))
             places.append(np.cumsum(starts) - 1)
         table = self._summed(self._functions.outputs, values, places, np.flatnonzero(starts))
-        yield StageFunctions(table, places[-1])
+        yield StageFunctions(table, places[-1], self.errors[-1], self._functions.reach)
 
     def _summed(self, rows: RestrictedRows, values: list[Floats], places: list[Indices], firsts: Indices) -> Floats:
         """A stage's functions on the first region of each run; those of earlier stages have longer runs."""

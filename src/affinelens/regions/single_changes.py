@@ -53,8 +53,8 @@ class SingleChanges:
     def _proved(self, facets: Indices) -> Bools:
         restricted = self._functions.restricted
         pairs = [stage.activation.decisive(self._before.of(i, facets)) for i, stage in enumerate(restricted.stages)]
-        composed = zip(pairs, self._composition.functions(facets), self._composition.errors, strict=False)
-        functions = [self._spread(*stage) for stage in composed]
+        composed = self._composition.functions(facets)
+        functions = [self._spread(pair, stage) for pair, stage in zip(pairs, composed, strict=False)]
         own = [pair.are(*self._own(stage, facets)) for pair, stage in zip(pairs, restricted.stages, strict=True)]
         facet, is_one = _chosen(functions, own)
         before, beyond = (ZeroFunctions(restricted, self._functions.rows, columns=True) for _ in range(2))
@@ -72,17 +72,10 @@ class SingleChanges:
         here = stage.break_numbers[place] == numbers
         return np.where(here, breaks.plus[place], -2), np.where(here, breaks.minus[place], -2), breaks.threshold[place]
 
-    def _spread(self, pair: Decisive, composed: StageFunctions, error: Floats) -> Spread:
+    def _spread(self, pair: Decisive, composed: StageFunctions) -> Spread:
         """The functions of a stage's pairs over the domain's box."""
-        table, reach, paired = composed.table, self._functions.reach, pair.minus >= 0
-        rows, off = table[pair.plus, composed.place], error[pair.plus]
-        size = np.abs(rows) @ reach + np.abs(pair.threshold)[:, None]
-        if paired.any():
-            size += np.abs(table[pair.minus, composed.place]) @ reach
-            rows -= table[pair.minus, composed.place]
-            off = off + error[pair.minus]
-        rows[..., -1] -= pair.threshold[:, None]
-        return Spread.over(self._functions.restricted.frame, rows, off, size)
+        rows, error = composed.differences(pair.plus, pair.minus, pair.threshold[:, None])
+        return Spread.over(self._functions.restricted.frame, rows, error, np.abs(rows) @ composed.reach)
 
 
 def _chosen(functions: list[Spread], chosen: list[Bools]) -> tuple[Spread, Bools]:

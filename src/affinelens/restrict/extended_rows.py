@@ -85,14 +85,10 @@ class ExtendedRows(Cotangents):
 
     def _starting(self, stage: int, breaks: Sequence[tuple[int, int]]) -> Extended | None:
         """The cotangent of those breaks that belong to a stage, a column each, or None if there are none."""
-        here = self.network.stages[stage]
-        table = here.activation.breaks
-        columns = [(column, index) for column, (k, index) in enumerate(breaks) if k == stage]
+        columns = [column for column, (k, _) in enumerate(breaks) if k == stage]
         if not columns:
             return None
-        cotangent = np.zeros((here.linear.size, len(breaks)), dtype=np.longdouble)
-        for column, index in columns:
-            cotangent[table.plus[index], column] = 1.0
-            if table.minus[index] >= 0:
-                cotangent[table.minus[index], column] = -1.0
+        linear, table = self.network.stages[stage].linear, self.network.stages[stage].activation.breaks
+        cotangent = np.zeros((linear.size, len(breaks)), dtype=np.longdouble)
+        cotangent[:, columns] = table.weights(np.array([breaks[column][1] for column in columns]), linear.size)
         return cotangent

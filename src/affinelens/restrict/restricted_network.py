@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from affinelens.domain import Frame
 from affinelens.network import Network
 from affinelens.network.activation import OPEN
-from affinelens.network.canonical import AffineSum
 from affinelens.network.congruence import Labels
 from affinelens.restrict.break_signs import StageBounds
 from affinelens.restrict.restricted_stage import RestrictedStage
 from affinelens.restrict.switching_choices import SwitchingChoices
 
-Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 Pattern = NDArray[np.integer[Any]]
 Clauses = Sequence[Sequence[int]]
@@ -108,30 +107,18 @@ class RestrictedNetwork:
     def dependencies(self, stage: int, index: int) -> Indices:
         """The network's choices that a break of a switching stage can depend on, of those that can switch."""
         here = self.stages[stage]
-        breaks = self.network.stages[here.stage].activation.breaks
-        number = int(here.breaks[index])
-        reached: list[Floats | None] = [None] * (here.stage + 1)
-        start = np.zeros((self.network.stages[here.stage].linear.size, 1))
-        start[[n for n in (breaks.plus[number], breaks.minus[number]) if n >= 0]] = 1.0
-        self._reach(self.network.stages[here.stage].linear, start, reached)
+        linear, breaks = self.network.stages[here.stage].linear, self.network.stages[here.stage].activation.breaks
+        reached: list[Bools | None] = [None] * (here.stage + 1)
+        linear.mark_sources(breaks.weights(here.breaks[index : index + 1], linear.size) != 0.0, reached)
         found = []
         for below in range(here.stage - 1, -1, -1):
             arrived = reached[below + 1]
             if arrived is None:
                 continue
-            activation, restricted = self.network.stages[below].activation, self.all_stages[below]
-            touched = arrived[:, 0] > 0
-            found.append(restricted.choice_numbers[touched[restricted.choices]])
-            behind = touched.astype(np.float64)[activation.choice_of_unit]
-            self._reach(self.network.stages[below].linear, behind[:, None], reached)
+            source, restricted = self.network.stages[below], self.all_stages[below]
+            found.append(restricted.choice_numbers[arrived[restricted.choices, 0]])
+            source.linear.mark_sources(arrived[source.activation.choice_of_unit], reached)
         return _joined(found)
-
-    def _reach(self, linear: AffineSum, touched: Floats, reached: list[Floats | None]) -> None:
-        """Mark what an affine sum's touched entries are computed from."""
-        for k, part in linear.sources:
-            behind = (part.transposed().apply_absolute(touched) > 0).astype(np.float64)
-            present = reached[k]
-            reached[k] = behind if present is None else np.maximum(present, behind)
 
     def pieces(self, patterns: Pattern) -> NDArray[np.unsignedinteger[Any]]:
         """Patterns of the switching choices, from patterns in the restricted stages' numbers."""

@@ -123,7 +123,7 @@ class _Cutter:
         if best is None:
             return None
         above = self._rows[best] @ np.append(points, np.ones((len(points), 1)), axis=1).T > 0
-        row = self._exact_row(best)
+        row = self._adjoint.break_function(0, best, np.zeros(0, dtype=np.int64))
         negative = ExactMatrix(-row.numerators, row.denominator)
         below = self._beyond(subdomain, best, -1, negative, points[~above])
         rest = self._beyond(subdomain, best, 1, row, points[above])
@@ -155,15 +155,6 @@ class _Cutter:
             costs.append(sum(int(((side > 0) & (side < 1)).sum()) ** 2 for side in (here, there)))
         best = int(crossing[order[np.argmin(costs)]])
         return int(np.flatnonzero((self._rows == self._rows[best]).all(axis=1))[0])
-
-    def _exact_row(self, index: int) -> ExactMatrix:
-        stage = self._network.stages[0]
-        breaks = stage.activation.breaks
-        weights = np.zeros((stage.linear.size, 1))
-        weights[breaks.plus[index]] = 1.0
-        row = self._adjoint.rows(stage.linear, weights, np.zeros(0, dtype=np.int64), 0)
-        constant = np.append(np.zeros(row.shape[1] - 1), breaks.threshold[index])
-        return row - ExactMatrix.from_floats(constant[None, :])
 
     def _beyond(
         self, subdomain: Subdomain, index: int, side: int, row: ExactMatrix, points: Floats

@@ -18,7 +18,6 @@ from affinelens.measure.maps.affine_maps import AffineMaps, affine_maps
 from affinelens.measure.topology.adjacency import adjacency
 from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
-from affinelens.network.canonical import AffineSum
 from affinelens.regions import Regions, exact_functions, kept
 
 Floats = NDArray[np.float64]
@@ -158,7 +157,7 @@ def _without_hidden(network: Network, patterns: Patterns) -> Patterns:
     """
     masked = patterns.copy()
     reached: list[NDArray[np.bool_] | None] = [None] * (len(network.stages) + 1)
-    _mark(network.output, np.ones((network.output_size, len(patterns)), dtype=bool), reached)
+    network.output.mark_sources(np.ones((network.output_size, len(patterns)), dtype=bool), reached)
     for index in range(len(network.stages) - 1, -1, -1):
         activation = network.stages[index].activation
         part = slice(network.choice_offsets[index], network.choice_offsets[index + 1])
@@ -170,18 +169,8 @@ def _without_hidden(network: Network, patterns: Patterns) -> Patterns:
         chosen = patterns[:, part].T.astype(np.int64)
         lines = activation.lines(chosen)
         behind = lines.given_back(matters & (lines.slopes != 0.0), activation.size_in)
-        _mark(network.stages[index].linear, behind, reached)
+        network.stages[index].linear.mark_sources(behind, reached)
     return masked
-
-
-def _mark(linear: AffineSum, entries: NDArray[np.bool_], reached: list[NDArray[np.bool_] | None]) -> None:
-    """Mark what an affine sum's entries are computed from."""
-    for k, part in linear.sources:
-        if k == 0:
-            continue
-        behind = part.transposed().apply_absolute(entries.astype(np.float64)) > 0
-        present = reached[k]
-        reached[k] = behind if present is None else present | behind
 
 
 def _count(labels: Indices) -> int:
