@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-COMMAND = [sys.executable, "-c", "from affinelens.cli.commands import main; main()"]
+COMMAND = [sys.executable, "-c", "from affinelens.cli import main; main()"]
 COLUMNS = 80
 PATIENCE = 120
 
