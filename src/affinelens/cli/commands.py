@@ -22,7 +22,7 @@ from affinelens.api import checked_limits, load, requested
 from affinelens.api import enumerate as enumerate_regions
 from affinelens.cli.domain_options import WAYS, domain_options, read_domain, taken_from
 from affinelens.cli.inspect import Inspection
-from affinelens.cli.model_options import model_options, read_network
+from affinelens.cli.model_options import model_options, on_command_line, read_network
 from affinelens.cli.plot import draw_demo, draw_run, plot_options
 from affinelens.cli.progress_line import walk_progress
 from affinelens.cli.study import study_command
@@ -55,7 +55,7 @@ def main() -> None:
     except click.ClickException as error:
         _fail(" ".join(error.format_message().split()))
     except AffineLensError as error:
-        _fail(str(error))
+        _fail(error.worded(on_command_line))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
 from affinelens.network.canonical import AffineSum, Network, Stage
 from affinelens.network.convolution import Convolution
@@ -384,7 +384,9 @@ def checked_shape(sizes: Sequence[int]) -> Shape:
     except TypeError:
         shape = ()
     if not shape or min(shape) < 1:
-        raise AffineLensError(f"input_shape={sizes!r} is not a shape; give positive sizes without the batch axis")
+        raise AffineLensError(
+            Option("input_shape", sizes), " is not a shape; give positive sizes without the batch axis"
+        )
     return shape
 
 
