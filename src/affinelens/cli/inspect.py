@@ -13,6 +13,7 @@ from affinelens.domain import Domain
 from affinelens.engine import Choice, choose
 from affinelens.measure.summary.forecast import Forecast, forecast
 from affinelens.network import AffineSum, MaxGroups, Network
+from affinelens.network.note import Note, NoteKind
 from affinelens.restrict import RestrictedNetwork, restrict
 from affinelens.walk import Request
 
@@ -56,7 +57,7 @@ class Inspection:
             "output_shape": list(network.output_shape),
             "units": network.units,
             "stages": [self._stage_to_json(index) for index in range(len(network.stages))],
-            "notes": list(network.notes),
+            "notes": [str(note) for note in network.notes],
             "model_sha256": network.digest,
             "dimension": None if self._domain is None else self._domain.dim,
             "workers": self._workers,
@@ -127,7 +128,7 @@ class Inspection:
     def _answers(self) -> list[tuple[str, str]]:
         network = self._network
         lines = [("note", note) for note in _gathered(network.notes)]
-        if not any("rounded" in note for note in network.notes):
+        if not any(note.kind is NoteKind.ROUNDED for note in network.notes):
             lines.append(("note", "all coefficients are the model's own numbers; nothing was rounded"))
         if self._domain is None or self._forecast is None:
             return lines
@@ -169,12 +170,11 @@ def _power(exponent: float, *, up: bool = False) -> str:
     return f"{digit} x 10^{whole}" if digit < 10 else f"10^{whole + 1}"
 
 
-def _gathered(notes: Sequence[str]) -> list[str]:
-    """Notes of the form "place: text", once for each text, with the first place and how many more there are."""
+def _gathered(notes: Sequence[Note]) -> list[str]:
+    """Notes, once for each text, with the first place and how many more there are."""
     places: dict[str, list[str]] = {}
     for note in notes:
-        place, _, text = note.rpartition(": ")
-        places.setdefault(text, []).append(place)
+        places.setdefault(note.text, []).append(note.place)
     return [
         f"{found[0]}{f' and {len(found) - 1} more' if len(found) > 1 else ''}: {text}" if found[0] else text
         for text, found in places.items()

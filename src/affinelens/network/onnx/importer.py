@@ -16,6 +16,7 @@ import numpy as np
 from affinelens.errors import AffineLensError, Option
 from affinelens.network.build.builder import GraphBuilder, Shape, checked_shape
 from affinelens.network.canonical import Network
+from affinelens.network.note import rounded_input
 from affinelens.network.onnx.onnx_file import FLOATS, Node, number_type, onnx, read_model, type_name
 from affinelens.network.onnx.onnx_operators import PASSIVE, TAILS, run
 from affinelens.network.onnx.onnx_replay import Constant, Replay
@@ -211,5 +212,5 @@ def _fixed_value(builder: GraphBuilder, entry: onnx.ValueInfoProto, values: Any)
     with np.errstate(all="ignore"):
         typed = array.astype(number_type(declared.elem_type, label))
     if not np.array_equal(typed.astype(np.float64), array.astype(np.float64)):
-        builder.note(f"{label} was rounded to {typed.dtype}, the input's type")
+        builder.note(rounded_input(entry.name, str(typed.dtype), "input"))
     return Constant(typed, label)

@@ -22,6 +22,7 @@ import numpy as np
 from affinelens.errors import AffineLensError, MissingExtraError, Option
 from affinelens.network.build.builder import GraphBuilder, checked_shape
 from affinelens.network.canonical import Network
+from affinelens.network.note import Note, rounded_input
 
 try:
     import torch
@@ -138,7 +139,7 @@ def _inferred_shape(module: torch.nn.Module, inputs: int | None) -> tuple[int, .
     raise AffineLensError("the module has no nn.Linear that tells the shape of an input; pass ", Option("input_shape"))
 
 
-def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[dict[str, torch.Tensor], list[str]]:
+def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[dict[str, torch.Tensor], list[Note]]:
     """The values given for arguments of the forward pass, in the module's own type, and notes on how they got there.
 
     One argument must be left.
@@ -169,7 +170,7 @@ def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[d
             raise AffineLensError(f"fixed input {name!r} is not an array of numbers") from error
         tensors[name] = given.to(**kind) if given.is_floating_point() else given
         if not torch.equal(tensors[name].cpu().double(), given.cpu().double()):
-            notes.append(f"fixed input {name!r} was rounded to {tensors[name].dtype}, the module's type")
+            notes.append(rounded_input(name, str(tensors[name].dtype), "module"))
     return tensors, notes
 
 
