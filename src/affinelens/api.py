@@ -205,8 +205,8 @@ def compile_for(model: Any, domain: Domain) -> Network:
     try:
         compiled = compile_model(model, inputs=domain.inputs)
     except AffineLensError as error:
-        if any(option in str(error) for option in ("until=", "input_shape=", "fixed=")):
-            raise type(error)(f"{error} (an option of affinelens.network, whose result can be given here)") from error
+        if error.options:
+            raise error.between("", " (an option of affinelens.network, whose result can be given here)") from error
         raise
     require_inputs(compiled, domain)
     return compiled

@@ -14,6 +14,7 @@ import click
 
 from affinelens.cli.command_output import BAD_INPUT, INTERRUPTED
 from affinelens.cli.commands import commands
+from affinelens.cli.model_options import on_command_line
 from affinelens.errors import AffineLensError
 
 __all__ = ["main"]
@@ -31,7 +32,7 @@ def main() -> None:
     except click.ClickException as error:
         _fail(" ".join(error.format_message().split()))
     except AffineLensError as error:
-        _fail(str(error))
+        _fail(error.worded(on_command_line))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -21,6 +21,7 @@ from affinelens.cli.shared_options import json_option, walk_options
 from affinelens.engine import require_known
 from affinelens.measure.summary.forecast import Forecast
 from affinelens.network import AffineSum, MaxGroups, Network
+from affinelens.network.note import Note, NoteKind
 
 _WIDEST = 100
 _LONGEST_NAME = 20
@@ -104,7 +105,7 @@ def _answers(found: Inspection) -> Iterator[tuple[str, str]]:
     network, place = found.network, found.on_domain
     for note in _gathered(network.notes):
         yield "note", note
-    if not any("rounded" in note for note in network.notes):
+    if not any(note.kind is NoteKind.ROUNDED for note in network.notes):
         yield "note", "all coefficients are the model's own numbers; nothing was rounded"
     if place is None:
         yield "domain", f"none given; add {all_ways()}"
@@ -142,12 +143,11 @@ def _power(exponent: float, *, up: bool = False) -> str:
     return f"{digit} x 10^{whole}" if digit < 10 else f"10^{whole + 1}"
 
 
-def _gathered(notes: Sequence[str]) -> list[str]:
-    """Notes of the form "place: text", once for each text, with the first place and how many more there are."""
+def _gathered(notes: Sequence[Note]) -> list[str]:
+    """Notes, once for each text, with the first place and how many more there are."""
     places: dict[str, list[str]] = {}
     for note in notes:
-        place, _, text = note.rpartition(": ")
-        places.setdefault(text, []).append(place)
+        places.setdefault(note.text, []).append(note.place)
     return [
         f"{found[0]}{f' and {len(found) - 1} more' if len(found) > 1 else ''}: {text}" if found[0] else text
         for text, found in places.items()

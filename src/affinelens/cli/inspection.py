@@ -71,7 +71,7 @@ class Inspection:
             "output_shape": list(network.output_shape),
             "units": network.units,
             "stages": stages,
-            "notes": list(network.notes),
+            "notes": [str(note) for note in network.notes],
             "model_sha256": network.digest,
             "dimension": place and place.domain.dim,
             "workers": self.workers,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.files.vector import read_vector
 from affinelens.network import Network, network
 
@@ -35,25 +34,15 @@ def read_network(model: str, options: dict[str, Any]) -> Network:
     """Take the model's options out of a command's, and compile the model with those that were given."""
     until, shape, fixed = (options.pop(name) for name in ("until", "input_shape", "fixed"))
     sizes, values = None if shape is None else _sizes(shape), dict(map(_fixed_input, fixed)) or None
-    try:
-        return network(model, until=until, input_shape=sizes, fixed=values)
-    except AffineLensError as error:
-        raise type(error)(_in_options(str(error))) from error
+    return network(model, until=until, input_shape=sizes, fixed=values)
 
 
-def _in_options(sentence: str) -> str:
-    """An error's advice, with options of the command line in place of Python's."""
-    sentence = re.sub(r"fixed=\{(.*?)\}", lambda found: _fixed_options(found[1]), sentence)
-    sentence = re.sub(r"\b(until|input_shape|fixed)=(?=\S)", lambda found: f"{_option(found[1])} ", sentence)
-    return re.sub(r"\b(until|input_shape|fixed)=", lambda found: _option(found[1]), sentence)
-
-
-def _fixed_options(entries: str) -> str:
-    return " ".join(f"--fixed {name}=FILE" for name in re.findall(r"'([^']*)': values", entries))
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def on_command_line(option: Option) -> str:
+    """An option in an error's sentence, as it is given to a command."""
+    name = f"--{option.name.replace('_', '-')}"
+    if option.entries:
+        return " ".join(f"{name} {entry}=FILE" for entry in option.entries)
+    return name if option.value is None else f"{name} {option.value!r}"
 
 
 def _sizes(text: str) -> list[int]:

@@ -24,6 +24,7 @@ from affinelens.errors import AffineLensError
 from affinelens.network.activation import Activation, PiecewiseLinear
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import LinearMap
+from affinelens.network.note import Note, NoteKind
 
 Floats = NDArray[np.float64]
 Pattern = NDArray[np.integer[Any]]
@@ -108,7 +109,7 @@ class Network:
     input_shape: tuple[int, ...]
     stages: tuple[Stage, ...]
     output: AffineSum
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[Note, ...] = field(default=())
     output_shape: tuple[int, ...] = ()
 
     @property
@@ -242,7 +243,7 @@ class Network:
                 f"  stage {index} ({stage.name}): {stage.activation.size_in} units from {sources or 'constants'}"
             )
         lines += [f"  note: {note}" for note in self.notes]
-        if not any("rounded" in note for note in self.notes):
+        if not any(note.kind is NoteKind.ROUNDED for note in self.notes):
             lines.append("  all coefficients are the model's own numbers; nothing was rounded")
         return "\n".join(lines)
 
