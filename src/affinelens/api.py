@@ -202,14 +202,19 @@ def require_domain(domain: Any) -> None:
 
 def compile_for(model: Any, domain: Domain) -> Network:
     """Compile a model and check that it takes the domain's inputs."""
+    compiled = compile_given(model, domain)
+    require_inputs(compiled, domain)
+    return compiled
+
+
+def compile_given(model: Any, domain: Domain) -> Network:
+    """Compile a model where its options cannot be given; sizes it leaves open are the domain's."""
     try:
-        compiled = compile_model(model, inputs=domain.inputs)
+        return compile_model(model, inputs=domain.inputs)
     except AffineLensError as error:
         if error.options:
             raise error.between("", " (an option of affinelens.network, whose result can be given here)") from error
         raise
-    require_inputs(compiled, domain)
-    return compiled
 
 
 def require_inputs(network: Network, domain: Domain) -> None:

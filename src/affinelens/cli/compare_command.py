@@ -8,7 +8,7 @@ import click
 
 from affinelens.cli.command_output import INTERRUPTED, print_json
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
-from affinelens.cli.model_options import model_options, read_network
+from affinelens.cli.model_options import model_options, taken_reading
 from affinelens.cli.progress_line import walk_progress
 from affinelens.cli.shared_options import (
     json_option,
@@ -17,6 +17,7 @@ from affinelens.cli.shared_options import (
     time_limit_option,
     workers_option,
 )
+from affinelens.network import network
 from affinelens.study.compare import REPORT, compare, named_models, place_of_comparison
 
 
@@ -38,8 +39,8 @@ def compare_command(models: tuple[str, ...], output: str, overwrite: bool, as_js
     """
     place = place_of_comparison(require_name(output, "-o", "a directory"), overwrite=overwrite)
     asked = taken_from(options)
-    reading = {name: options.pop(name) for name in ("until", "input_shape", "fixed")}
-    networks = {name: read_network(model, dict(reading)) for name, model in named_models(models).items()}
+    reading = taken_reading(options)
+    networks = {name: network(model, **reading) for name, model in named_models(models).items()}
     domain = read_domain(next(iter(networks.values())), asked)
     try:
         with walk_progress() as progress:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from affinelens.cli.shared_options import option_group
 from affinelens.errors import AffineLensError, Option
 from affinelens.files.vector import read_vector
 from affinelens.network import Network, network
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-_OPTIONS = (
+model_options = option_group(
     click.option("--until", metavar="NODE", help="Cut an ONNX model at this node or tensor."),
     click.option("--input-shape", metavar="N,N", help="Shape of an input, as 1,28,28, if MODEL leaves it open."),
     click.option(
@@ -23,18 +22,19 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def model_options(command: Command) -> Command:
-    """Give a command all options that say how its model is read."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 def read_network(model: str, options: dict[str, Any]) -> Network:
     """Take the model's options out of a command's, and compile the model with those that were given."""
+    return network(model, **taken_reading(options))
+
+
+def taken_reading(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the model's options out of a command's, as :func:`affinelens.network` takes them."""
     until, shape, fixed = (options.pop(name) for name in ("until", "input_shape", "fixed"))
-    sizes, values = None if shape is None else _sizes(shape), dict(map(_fixed_input, fixed)) or None
-    return network(model, until=until, input_shape=sizes, fixed=values)
+    return {
+        "until": until,
+        "input_shape": None if shape is None else _sizes(shape),
+        "fixed": dict(map(_fixed_input, fixed)) or None,
+    }
 
 
 def on_command_line(option: Option) -> str:
