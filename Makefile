@@ -10,6 +10,7 @@ test: .venv/dev.stamp  ## set up, lint, check types and run the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto
 
 bench: .venv/dev.stamp  ## measure, side by side, and print tables

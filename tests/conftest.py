@@ -13,7 +13,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput") and not config.option.collectonly:
         from affinelens.engine.linear_program import interior_point
-        from affinelens.engine.vertex.driver import warm_up as ready
+        from affinelens.engine.vertex.driver import warm_up
 
-        ready.prepare(None)
+        warm_up.prepare(None)
         interior_point.prepare(None)

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from affinelens import Network, RegionSet, Status
 from affinelens.arithmetic import ExactMatrix
-from affinelens.domain import Domain
-from affinelens.engine import linear_program, vertex
+from affinelens.domain import Domain, Frame
+from affinelens.engine import Choice, run
+from affinelens.engine.choice import engine_named
 from affinelens.network import MaxGroups, PiecewiseLinear, Stage
-from affinelens.restrict import restrict
-from affinelens.walk import Limits, Outcome
+from affinelens.restrict import RestrictedNetwork, restrict
+from affinelens.walk import Outcome, Request
 from brute_force import Layer, Polytope, Row, split
 
 Pattern = tuple[int, ...]
 FacetSet = frozenset[tuple[int, int]]
 
 
+def walk_by(
+    name: str, network: Network, frame: Frame, restricted: RestrictedNetwork | None = None, **asked: Any
+) -> Outcome:
+    """What an engine finds on the whole network, or on the part of it that is given."""
+    return run(Request(network, frame, name, **asked), Choice(engine_named(name), "named by the test", restricted))
+
+
 def walked(network: Network, domain: Domain, name: str = "vertex", *, restricted: bool, keep: bool = True) -> Outcome:
     """One engine on the whole network, or on the part of it that switches."""
     restricted = restrict(network, domain.frame) if restricted else None
-    outcome = vertex.run(network, domain.frame, Limits(), name=name, restricted=restricted, keep=keep)
+    outcome = walk_by(name, network, domain.frame, restricted, regions=keep)
     assert outcome.status is Status.COMPLETE
     return outcome
 
@@ -37,7 +46,7 @@ def all_ways(network: Network, domain: Domain, *, programs: bool = False) -> Reg
         counted = walked(network, domain, "count", restricted=part, keep=False)
         assert counted.layer_counts == direct.layer_counts
     if programs:
-        other = linear_program.run(network, domain.frame, Limits())
+        other = walk_by("linear_program", network, domain.frame)
         assert other.layer_counts == direct.layer_counts
         assert set(facets_by_pattern(other)) == set(facets_by_pattern(direct))
     return RegionSet(network, domain, restricted, {})
@@ -95,7 +104,7 @@ def assert_affine_maps_hold(regions: RegionSet, limit: int | None = None) -> Non
     """At each region's exact interior point, its pattern and affine map are what the network computes there."""
     network = regions.network
     for region in regions[:limit]:
-        x = regions.exact_point(region.index)
+        x = region.exact_point
         form = network.exact_forms(regions.domain.frame.chart, regions.pattern(region.index))[-1]
         t: list[Fraction] = [*region.local.exact_point, Fraction(1)]
         assert network.evaluate_exact(x) == [

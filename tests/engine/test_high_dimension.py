@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.engine import linear_program
+from affinelens.engine.linear_program import depth_first
 from affinelens.engine.linear_program.interior_point import EMPTY, INSIDE, look_inside, look_on_sides
 from affinelens.errors import AffineLensError
 from brute_force import Layer
@@ -136,7 +136,7 @@ def test_the_result_does_not_depend_on_the_number_of_workers(monkeypatch: pytest
 
     network, domain = compiled(averaging(random_layers(30, 3, 8, 8), (8, 16, 8))), al.Box(-1, 1, dim=32)
     alone = enumerate_regions(network, domain, workers=1)
-    monkeypatch.setattr(linear_program, "_HELPERS_AFTER", 0.0)
+    monkeypatch.setattr(depth_first, "_HELPERS_AFTER", 0.0)
     monkeypatch.setattr(subprocess, "Popen", Recorded)
     together = enumerate_regions(network, domain, workers=2)
     assert len(started) == 1

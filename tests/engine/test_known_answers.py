@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens import engine as engines
-from affinelens.engine import Choice
+from affinelens.engine import Choice, running
+from affinelens.engine.choice import engine_named
+from affinelens.walk import Request
 from brute_force import Layer, box, patterns_by_stage
 from networks import ABSOLUTE, HARD_TANH, compiled, patterns, relu_layers
 
@@ -84,10 +85,11 @@ def generic_hyperplanes(dim: int, count: int) -> tuple[list[list[int]], int]:
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every answer is asked of both kinds of engine (where ``count`` stands for ``vertex`` when counting)."""
 
-    def chosen(network: al.Network, frame: object, engine: str = "auto", *, keep: bool = True, **_: object) -> Choice:
-        return Choice("count" if request.param == "vertex" and not keep else request.param, "a test")
+    def chosen(asked: Request, deadline: object = None) -> Choice:
+        name = "count" if request.param == "vertex" and not asked.regions else request.param
+        return Choice(engine_named(name), "a test")
 
-    monkeypatch.setattr(engines, "choose", chosen)
+    monkeypatch.setattr(running, "choose", chosen)
     return request.param
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.engine import linear_program
+from affinelens.engine.linear_program import depth_first
 from affinelens.errors import AffineLensError
 from networks import patterns
 
@@ -48,7 +48,7 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
             super().__init__(*args, **options)
             started.append(self)
 
-    monkeypatch.setattr(linear_program, "_HELPERS_AFTER", 0.0)
+    monkeypatch.setattr(depth_first, "_HELPERS_AFTER", 0.0)
     monkeypatch.setattr(subprocess, "Popen", Recorded)
     return started
 
@@ -110,7 +110,7 @@ def test_helpers_that_end_before_they_connect_are_done_without(monkeypatch: pyte
     def give_up(*_: Any) -> None:
         raise TimeoutError("still waiting for a helper that has ended")
 
-    monkeypatch.setattr(linear_program, "_HELPERS_AFTER", 0.0)
+    monkeypatch.setattr(depth_first, "_HELPERS_AFTER", 0.0)
     expected = enumerate_regions(SMALL, BOX, workers=1)
     launch = subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", lambda _, **options: launch([sys.executable, "-c", ""], **options))
@@ -127,7 +127,7 @@ def test_helpers_that_cannot_start_are_done_without(monkeypatch: pytest.MonkeyPa
     def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError("no more processes")
 
-    monkeypatch.setattr(linear_program, "_HELPERS_AFTER", 0.0)
+    monkeypatch.setattr(depth_first, "_HELPERS_AFTER", 0.0)
     monkeypatch.setattr(subprocess, "Popen", refuse)
     assert_same(enumerate_regions(SMALL, BOX, workers=4), enumerate_regions(SMALL, BOX, workers=1))
 

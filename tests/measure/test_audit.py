@@ -220,7 +220,7 @@ def test_a_pattern_altered(run: Path, choice: int) -> None:
 def test_a_facet_altered_in_any_way(run: Path, region: int) -> None:
     """Any one facet replaced by any other hyperplane, or turned round, or left out."""
     rs = al.load(run)
-    facets, signs = rs.facet_numbers(region).tolist(), rs.facet_signs(region).tolist()
+    facets, signs = rs[region].facet_numbers.tolist(), rs[region].facet_signs.tolist()
     hyperplanes = rs.domain.frame.rows.shape[0] + rs.network.break_offsets[-1]
     original = (run / "manifest.json").read_bytes()
     (shard,) = json.loads(original)["shards"]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.engine import choice
+from affinelens.engine import vertex
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import DecisionBoundary
 from affinelens.restrict import restrict
@@ -175,7 +175,7 @@ def test_inside_cells_the_class_is_the_network_s(sizes: list[int], seed: int, wh
     boundary = boundary_of(layers, sizes[0])
     cells = boundary.cells
     for i in range(0, len(cells), max(1, len(cells) // 60)):
-        outputs = exact_outputs(layers, cells.parts.exact_point(i))
+        outputs = exact_outputs(layers, cells.parts[i].exact_point)
         assert cells.classes[i] == class_of(outputs)
         assert cells.tied[i] == (outputs.count(max(outputs)) > 1 if len(outputs) > 1 else outputs[0] == 0)
 
@@ -203,7 +203,7 @@ def test_both_sides_of_a_piece_differ(sizes: list[int], seed: int, whole: bool) 
         corners = boundary.exact_vertices(i)
         middle = [sum(column, Fraction(0)) / len(corners) for column in zip(*corners, strict=True)]
         for cell, winner in zip(boundary.cell_pairs[i].tolist(), boundary[i].classes, strict=True):
-            inside = boundary.cells.parts.exact_point(cell)
+            inside = boundary.cells.parts[cell].exact_point
             near = [m + (a - m) / 2**40 for m, a in zip(middle, inside, strict=True)]
             assert class_of(exact_outputs(layers, near)) == winner
 
@@ -338,7 +338,7 @@ def test_a_domain_walked_in_patches_has_the_same_boundary(
     layers, domain = random_layers(sizes, seed, whole=whole), al.Box(-1, 1, dim=sizes[0])
     reference = al.enumerate(layers, domain).decision_boundary()
     monkeypatch.setattr(areas, "_MANY_SWITCHING", 4)
-    monkeypatch.setattr(choice, "_MANY_COEFFICIENTS", 1)
+    monkeypatch.setattr(vertex, "_MANY_COEFFICIENTS", 1)
     rs = al.enumerate(layers, domain)
     boundary = rs.decision_boundary()
     assert restrict(boundary.cells.parts.network, domain.frame).subdomains

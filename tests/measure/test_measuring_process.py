@@ -167,7 +167,7 @@ def test_no_process_outlives_a_script(last: str) -> None:
     script = """
         import os, sys, time
         import affinelens as al
-        from affinelens.measure import measuring_process
+        from affinelens.track import measuring_process
 
         measuring_process._FIRST_MEASURED_HERE = 0
         tracker = al.track(al.Box(-1, 1, dim=1))

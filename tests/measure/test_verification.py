@@ -18,14 +18,15 @@ from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible
 from affinelens.deadline import Deadline, TimeIsUp
 from affinelens.domain.vnnlib.property import Case, Constraint, Property
 from affinelens.domain.vnnlib.reader import parse_vnnlib
-from affinelens.engine import choice, vertex
-from affinelens.measure import Result, Verdict
+from affinelens.engine import vertex
 from affinelens.network import PiecewiseLinear
 from affinelens.restrict import restrict
+from affinelens.verify import Result, Verdict
 from affinelens.verify.condition import with_condition
 from affinelens.verify.witness import Judge
 from affinelens.verify.witness_search import promising
-from affinelens.walk import Limits
+from affinelens.walk import Limits, Request
+from walks import walk_by
 
 Model = list[tuple[Any, Any]]
 ABSOLUTE: Model = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])]
@@ -178,7 +179,7 @@ def test_brute_force_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
         expected = by_brute_force(model, prop)
         found[expected] = found.get(expected, 0) + 1
         for restricted_from in (1 << 20, -1):
-            monkeypatch.setattr(choice, "_MANY_COEFFICIENTS", restricted_from)
+            monkeypatch.setattr(vertex, "_MANY_COEFFICIENTS", restricted_from)
             verdict = al.verify(model, prop, workers=1 + seed % 2)
             assert verdict.result is expected, seed
             if verdict.witness is not None:
@@ -230,7 +231,7 @@ def test_the_walk_finds_the_wanted_regions_and_no_others(shape: str, restricted:
     assert 0 < wanted.sum() < len(wanted)
     frame = al.Box(-1, 1, dim=2).frame
     restricted = restrict(network, frame) if restricted else None
-    found = vertex.run(network, frame, Limits(workers=2), restricted=restricted, wanted=clauses)
+    found = walk_by("vertex", network, frame, restricted, limits=Limits(workers=2), condition=clauses)
     patterns = found.patterns if found.switching is None else found.switching.whole(found.patterns)
     expected = everything.patterns[wanted]
     assert len(patterns) == len(expected)
@@ -283,7 +284,7 @@ def test_every_step_before_the_walk_ends_at_the_deadline() -> None:
         lambda: promising(network, case, past),
         lambda: Judge(network, case, 0, None, past).at([Fraction(0)]),
         lambda: restrict(network, frame, past),
-        lambda: vertex.run(network, frame, Limits(), restricted=restricted, deadline=past),
+        lambda: vertex.VertexEngine().walk(Request(network, frame), restricted, past),
     ]
     for step in steps:
         with pytest.raises(TimeIsUp):

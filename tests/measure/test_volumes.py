@@ -9,6 +9,7 @@ import pytest
 
 import affinelens as al
 from affinelens.convex.centroid import cell_centroids
+from affinelens.regions import exact_halfspaces
 from measure.measured import ABSOLUTE, random_layers, random_set
 
 SIZES = [(1, 9, 9, 1), (2, 12, 12, 2), (3, 10, 6, 2), (4, 8, 4, 1)]
@@ -70,7 +71,7 @@ def test_the_centroid_of_a_pyramid_is_a_quarter_up() -> None:
 def test_the_hull_of_vertices_is_no_further_off_than_stated() -> None:
     rs = random_set(2, 12, 12, 1, seed=5)
     for index, stretch in enumerate(rs.column("vertex_stretch").tolist()):
-        rows, center = rs.exact_halfspaces(index).to_fractions(), rs.column("center")[index].tolist()
+        rows, center = exact_halfspaces(rs, index).to_fractions(), rs.column("center")[index].tolist()
         for vertex in rs[index].local.vertices.tolist():
             # shrunk towards the centre by the stretch, each vertex is in the region
             pairs = zip(map(Fraction, center), map(Fraction, vertex), strict=True)

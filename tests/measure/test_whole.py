@@ -52,7 +52,7 @@ def test_ranges_are_exact() -> None:
 def test_ranges_are_those_at_vertices_and_no_point_is_beyond(sizes: tuple[int, ...]) -> None:
     rs = random_set(*sizes, seed=2)
     outputs = rs.network(np.random.default_rng(0).uniform(-1, 1, (5000, sizes[0])))
-    at_vertices = rs.network(rs.vertex_values)
+    at_vertices = rs.network(rs.vertices())
     for k, span in enumerate(rs.output_ranges()):
         assert span.lowest <= outputs[:, k].min() + 1e-12
         assert span.highest >= outputs[:, k].max() - 1e-12

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from affinelens.plot.bent_hyperplanes import inner_sides
 from matplotlib import colormaps
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 import affinelens as al
+from affinelens.measure.geometry.shared_sides import shared_sides
 from affinelens.plot import partition
 from affinelens.plot.fills import class_fills
 from plot_sets import area, drawn_set, linear_set, rings
@@ -132,11 +132,11 @@ def test_columns_have_a_colour_bar_with_their_name(name: str) -> None:
 
 
 def test_units_are_drawn_where_they_are_zero_and_by_stage() -> None:
-    sides = inner_sides(REGIONS)
+    sides = shared_sides(REGIONS)
     assert len(sides.ends) == (REGIONS.neighbor_values >= 0).sum() / 2
     middles = sides.ends.mean(axis=1)
-    for middle, region, number, stage in zip(middles, sides.regions, sides.hyperplane, sides.stage, strict=True):
-        which, unit = REGIONS.network.locate_break(int(number))
+    for middle, region, number, stage in zip(middles, sides.regions, sides.hyperplanes, sides.stages, strict=True):
+        which, unit = REGIONS.hyperplanes.located(int(number))
         assert which == stage
         form = REGIONS.network.exact_forms(REGIONS.domain.frame.chart, REGIONS.pattern(int(region[0])))[stage]
         assert form.to_floats()[unit] @ np.append(middle, 1.0) == pytest.approx(0, abs=1e-12)

@@ -9,6 +9,7 @@ import pytest
 
 import affinelens as al
 from affinelens.errors import AffineLensError
+from affinelens.regions import exact_halfspaces
 
 
 def _layers(seed: int, *sizes: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -26,9 +27,9 @@ def _corner_sets(rs: al.RegionSet) -> dict[bytes, np.ndarray]:
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
 def test_a_complete_set_has_them_as_if_they_had_been_kept(dim: int) -> None:
     layers, box = _layers(dim, dim, 7, 6, 1), al.Box(-1, 1, dim=dim)
-    restricted, bare = al.enumerate(layers, box, vertices=True), al.enumerate(layers, box, facets=False)
-    assert bare.vertex_values.tobytes() == restricted.vertex_values.tobytes()
-    assert np.array_equal(bare.vertex_offsets, restricted.vertex_offsets)
+    kept, bare = al.enumerate(layers, box, vertices=True), al.enumerate(layers, box, facets=False)
+    assert bare.vertices().tobytes() == kept.vertex_values.tobytes()
+    assert np.array_equal(bare.vertex_offsets, kept.vertex_offsets)
 
 
 @pytest.mark.parametrize("dim", [2, 3])
@@ -37,17 +38,27 @@ def test_other_sets_have_those_of_each_region(dim: int, options: dict[str, objec
     layers, box = _layers(dim, dim, 6, 5, 1), al.Box(-1, 1, dim=dim)
     whole = _corner_sets(al.enumerate(layers, box, vertices=True))
     some = al.enumerate(layers, box, **options)
-    found = _corner_sets(some)
+    found = _corner_sets(some)  # each from its facets
     assert len(found) == len(some)
-    for pattern, corners in found.items():
-        np.testing.assert_allclose(corners, whole[pattern], atol=2e-7)
+    some.vertices()
+    for again in (found, _corner_sets(some)):
+        for pattern, corners in again.items():
+            np.testing.assert_allclose(corners, whole[pattern], atol=2e-7)
+
+
+def test_vertices_that_were_not_asked_for_are_refused_until_they_are_found() -> None:
+    rs = al.enumerate(_layers(1, 2, 5, 1), al.Box(-1, 1, dim=2))
+    with pytest.raises(AffineLensError, match=r"without vertices; call vertices\(\)"):
+        _ = rs.vertex_values
+    found = rs.vertices()
+    assert np.array_equal(rs.vertex_values, found)
 
 
 def test_exact_halfspaces_are_the_facets() -> None:
     rs = al.enumerate(_layers(3, 2, 5, 4, 1), al.Box(-1, 1, dim=2))
     for region in rs:
         weight, offset = region.halfspaces
-        exact = rs.exact_halfspaces(region.index).to_floats()
+        exact = exact_halfspaces(rs, region.index).to_floats()
         scale = np.abs(exact).max(axis=1) / np.abs(np.column_stack([weight, offset])).max(axis=1)
         np.testing.assert_allclose(exact / scale[:, None], np.column_stack([weight, offset]), rtol=1e-9, atol=1e-12)
 
@@ -55,4 +66,6 @@ def test_exact_halfspaces_are_the_facets() -> None:
 def test_many_dimensions_have_none() -> None:
     rs = al.enumerate(_layers(0, 16, 2, 1), al.Box(-1, 1, dim=16))
     with pytest.raises(AffineLensError, match="vertices cannot be found here: dimension 16 is above 10"):
-        _ = rs.vertex_values
+        rs.vertices()
+    with pytest.raises(AffineLensError, match="vertices cannot be found here: dimension 16 is above 14"):
+        _ = rs[0].vertices

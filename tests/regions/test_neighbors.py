@@ -17,14 +17,14 @@ def assert_neighbors_are_mutual(rs: al.RegionSet) -> int:
     between = 0
     domain_rows = rs.domain.frame.rows.shape[0]
     for region in rs:
-        numbers, beyond = rs.facet_numbers(region.index).tolist(), rs.neighbors(region.index).tolist()
+        numbers, beyond = region.facet_numbers.tolist(), region.neighbors
         for number, other in zip(numbers, beyond, strict=True):
-            assert (other >= 0) == (number >= domain_rows)
-            if other >= 0:
+            assert (other is not None) == (number >= domain_rows)
+            if other is not None:
                 assert other != region.index
                 assert region.index in rs[other].neighbors
                 between += 1
-    assert rs.neighbor_values.tolist() == [n for r in rs for n in rs.neighbors(r.index).tolist()]
+    assert rs.neighbor_values.tolist() == [-1 if n is None else n for r in rs for n in r.neighbors]
     return between
 
 

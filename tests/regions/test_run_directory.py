@@ -49,9 +49,7 @@ def assert_same(found: al.RegionSet, saved: al.RegionSet) -> None:
         assert column.dtype == expected.dtype, name
         np.testing.assert_array_equal(column, expected, err_msg=name)
     assert len(found) == len(saved)
-    assert [list(found.facet_signs(i)) for i in range(len(found))] == [
-        list(saved.facet_signs(i)) for i in range(len(saved))
-    ]
+    np.testing.assert_array_equal(found.facet_signs, saved.facet_signs)
     assert [region.exact_point for region in found] == [region.exact_point for region in saved]
     assert [region.facets for region in found] == [region.facets for region in saved]
     assert (found.status, found.certificate, found.layer_counts) == (

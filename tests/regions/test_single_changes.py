@@ -11,6 +11,7 @@ import affinelens as al
 from affinelens.network import MaxGroups
 from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
+from affinelens.regions import restricted_functions
 from affinelens.regions.single_changes import SingleChanges
 from random_layers import random_layers
 from restrict.drawn import dense_network, small_box
@@ -29,7 +30,7 @@ def proved_and_true(rs: al.RegionSet) -> tuple[np.ndarray, np.ndarray]:
     changed[rows, column] = after[rows, column]
     differs = changed[rows, column] != before[rows, column]
     proved = SingleChanges(
-        rs.restricted_functions, frame, rs.outcome.switching, before[differs], changed[differs], numbers[differs]
+        restricted_functions(rs), frame, rs.outcome.switching, before[differs], changed[differs], numbers[differs]
     ).proved()
     return proved, np.asarray((changed == after).all(axis=1)[differs])
 

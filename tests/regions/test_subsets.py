@@ -10,9 +10,10 @@ import pytest
 
 import affinelens as al
 from affinelens.domain import Domain
-from affinelens.engine import choice
+from affinelens.engine import vertex
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import DecisionBoundary
+from affinelens.regions import all_vertices, pattern_index
 from affinelens.restrict import subdivision as areas
 from random_layers import random_layers
 from restrict.drawn import dense_network, pooled_network, small_box
@@ -72,7 +73,8 @@ Sets = tuple[al.RegionSet, al.RegionSet, np.ndarray]
 
 
 def corners(rs: al.RegionSet, region: int) -> np.ndarray:
-    found = rs.corners.points[rs.corners.offsets[region] : rs.corners.offsets[region + 1]]
+    vertices = all_vertices(rs)
+    found = vertices.points[vertices.offsets[region] : vertices.offsets[region + 1]]
     return found[np.lexsort(np.round(found, 9).T)]
 
 
@@ -86,7 +88,7 @@ def test_regions_have_the_same_neighbors(sets: Sets) -> None:
     every, some, rows = sets
     number = np.full(len(every) + 1, -1)
     number[rows] = np.arange(len(rows))
-    expected = [number[every.neighbors(row)] for row in rows.tolist()]
+    expected = [number[[-1 if n is None else n for n in every[row].neighbors]] for row in rows.tolist()]
     np.testing.assert_array_equal(some.neighbor_values, np.concatenate(expected))
 
 
@@ -125,7 +127,7 @@ def pieces(boundary: DecisionBoundary, names: np.ndarray, among: np.ndarray | No
 def test_a_set_found_in_patches_has_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     model, domain = random_layers([2, 12, 12, 3], 0), cube(2)
     plain = al.enumerate(model, domain, workers=1)
-    monkeypatch.setattr(choice, "_MANY_COEFFICIENTS", 1)
+    monkeypatch.setattr(vertex, "_MANY_COEFFICIENTS", 1)
     monkeypatch.setattr(areas, "_MANY_SWITCHING", 4)
     every = al.enumerate(model, domain, workers=1)
     assert every.outcome.restricted is not None
@@ -141,8 +143,8 @@ def test_patterns_that_are_no_regions_are_refused() -> None:
     every = al.enumerate(random_layers([2, 6, 6, 2], 0), cube(2))
     false = subset(every, np.arange(10))
     false.outcome.patterns[3] ^= 1
-    assert every.places(false.outcome.patterns[3:4]).tolist() == [-1]
+    assert pattern_index(every).places(false.outcome.patterns[3:4]).tolist() == [-1]
     with pytest.raises(AffineLensError, match="1 of the set's patterns are no regions of the network"):
-        _ = false.corners
+        false.vertices()
     with pytest.raises(AffineLensError, match="does not have the network's regions"):
         false.decision_boundary()

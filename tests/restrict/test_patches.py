@@ -11,7 +11,7 @@ import pytest
 
 import affinelens as al
 from affinelens.arithmetic import ExactMatrix
-from affinelens.engine import choice
+from affinelens.engine import vertex
 from affinelens.network import Network, PiecewiseLinear
 from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
@@ -26,7 +26,7 @@ from walks import all_ways, facets_by_pattern, walked
 def small_patches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut everything, as if a handful of units were many."""
     monkeypatch.setattr(areas, "_MANY_SWITCHING", 4)
-    monkeypatch.setattr(choice, "_MANY_COEFFICIENTS", 1)
+    monkeypatch.setattr(vertex, "_MANY_COEFFICIENTS", 1)
 
 
 def _network(seed: int, *, width: int = 8, inputs: int = 2) -> Network:

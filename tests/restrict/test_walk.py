@@ -9,13 +9,13 @@ import pytest
 
 import affinelens as al
 from affinelens.domain import Domain
-from affinelens.engine import vertex
 from affinelens.network import Network
 from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
 from affinelens.restrict import SwitchingChoices, restrict
 from affinelens.walk import Limits, Outcome
 from restrict.drawn import dense_network, pooled_network, small_box
+from walks import walk_by
 
 
 def _regions(outcome: Outcome, switching: SwitchingChoices | None) -> dict[bytes, list[tuple[int, int]]]:
@@ -32,11 +32,9 @@ def _regions(outcome: Outcome, switching: SwitchingChoices | None) -> dict[bytes
 
 def _require_same(network: Network, domain: Domain) -> int:
     restricted = restrict(network, domain.frame)
-    whole = vertex.run(network, domain.frame, Limits(workers=1))
-    part = vertex.run(network, domain.frame, Limits(workers=2), restricted=restricted)
-    count = vertex.run(
-        network, domain.frame, Limits(workers=1), restricted=restricted, name=vertex.COUNT_NAME, keep=False
-    )
+    whole = walk_by("vertex", network, domain.frame)
+    part = walk_by("vertex", network, domain.frame, restricted, limits=Limits(workers=2))
+    count = walk_by("count", network, domain.frame, restricted, regions=False)
     assert part.switching is not None
     assert _regions(part, part.switching) == _regions(whole, None)
     assert len(part.table) == len(whole.table) == part.regions == count.regions

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from affinelens.array_types import Floats, Indices, Words
 from affinelens.convex.volume import (
     Scratch,
     load_cell,
@@ -20,7 +21,6 @@ from affinelens.convex.volume import (
     open_face,
     simplex,
 )  # fmt: skip
-from affinelens.engine.vertex.layout.state import Floats, Indices, Words
 from affinelens.kernels.compilation import entry, kernel
 
 

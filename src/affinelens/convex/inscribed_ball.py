@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from affinelens.engine.vertex.layout.state import Floats, Indices
+from affinelens.array_types import Floats, Indices
 from affinelens.kernels.compilation import entry, kernel
 
 _ROUNDING = 2.0**-53

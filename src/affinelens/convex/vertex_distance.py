@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.layout.state import Floats, Indices, Words
+from affinelens.array_types import Floats, Indices, Words
 from affinelens.kernels.bits import NONE, ONE
 from affinelens.kernels.compilation import entry, kernel
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.engine.vertex.layout.state import Floats, Indices, Words
+from affinelens.array_types import Floats, Indices, Words
 from affinelens.kernels.bits import NONE, ONE, count_bits, lowest_bit
 from affinelens.kernels.compilation import entry, inlined, kernel
 

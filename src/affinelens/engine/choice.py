@@ -15,7 +15,7 @@ from affinelens.restrict import RestrictedNetwork, restrict
 from affinelens.walk import Ability, Engine, Progress, ProgressFunction, Request
 
 AUTO = "auto"
-# The fastest first: of those that can do what is asked, the first that fits is chosen.
+# The fastest first: of those that can do what is asked, the first that fits is chosen. The last one fits everywhere.
 ENGINES: tuple[Engine, ...] = (CountEngine(), VertexEngine(), LinearProgramEngine())
 ENGINE_NAMES = (AUTO, *(engine.name for engine in ENGINES))
 
@@ -39,6 +39,11 @@ def require_known(engine: str) -> None:
         raise AffineLensError(f"there is no engine {engine!r}; choose one of {', '.join(ENGINE_NAMES)}")
 
 
+def engine_named(name: str) -> Engine:
+    """The engine of that name."""
+    return next(engine for engine in ENGINES if engine.name == name)
+
+
 def choose(request: Request, deadline: Deadline = NEVER) -> Choice:
     """The engine for a request: the one it names, or the fastest that can do what is asked.
 
@@ -60,15 +65,13 @@ def choose(request: Request, deadline: Deadline = NEVER) -> Choice:
         if fit.obstacle is None:
             return Choice(engine, obstacles[0] if obstacles else engine.reason, fit.restricted)
         obstacles.append(fit.obstacle)
-    raise AffineLensError(
-        f"no engine can give {_listed(request.needs)} here"
-        + (f": {obstacles[0]}; try a smaller domain" if obstacles else "")
-    )
+    missing = request.needs - ENGINES[-1].abilities
+    raise AffineLensError(f"{_listed(missing)} cannot be found here: {obstacles[0]}; try a smaller domain")
 
 
 def _asked_for(request: Request, restriction: Callable[[], RestrictedNetwork]) -> Choice:
     """The engine that the request names, if it can do all that is asked."""
-    engine = next(engine for engine in ENGINES if engine.name == request.engine)
+    engine = engine_named(request.engine)
     missing = request.needs - engine.abilities
     if missing:
         able = [other.name for other in ENGINES if request.needs <= other.abilities]

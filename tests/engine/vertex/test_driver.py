@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens import engine as engines
+from affinelens.engine import run
 from affinelens.engine.vertex.driver import threads as driver
 from affinelens.engine.vertex.exact.arbiter import Arbiter
 from affinelens.engine.vertex.layout.program import compile_program
 from affinelens.errors import AffineLensError
 from affinelens.regions.store.run_directory import RunWriter
-from affinelens.walk import Columns, Limits
+from affinelens.walk import Columns, Limits, Outcome, Request
 from brute_force import Layer
 from networks import compiled, evaluate, patterns
 
@@ -119,7 +119,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     seen: list[int] = []
     original = driver.Walk._outcome
 
-    def recorded(self: driver.Walk, status: al.Status) -> engines.Outcome:
+    def recorded(self: driver.Walk, status: al.Status) -> Outcome:
         seen.append(len(self._parts))
         return original(self, status)
 
@@ -154,13 +154,13 @@ class _AlwaysShort(deque[Any]):
         return False
 
 
-def scattered(network: Any, *, name: str = "vertex", vertices: bool = False) -> engines.Outcome:
+def scattered(network: Any, *, name: str = "vertex", vertices: bool = False) -> Outcome:
     """A walk by one thread that gives away all it can whenever it can."""
     network = network if isinstance(network, al.Network) else al.network(network)
     keep = name == "vertex"
     program = compile_program(network, cube(network).frame)
-    asked = driver.Request(0.0, name, facets=keep, vertices=vertices, keep=keep)
-    walk = driver.Walk(network, None, program, Limits(), asked)
+    asked = Request(network, cube(network).frame, regions=keep, facets=keep, vertices=vertices)
+    walk = driver.Walk(name, asked, None, program, 0.0, counts_sections=not keep)
     walk._idle = 1
     walk._queue = _AlwaysShort(walk._queue)
     give_away = walk._give_away
@@ -442,10 +442,10 @@ def test_an_error_in_the_sink_reaches_the_caller(workers: int, good: int) -> Non
         if len(taken) > good:
             raise RuntimeError("full")
 
+    limits = Limits(workers=workers, time_limit=60)
+    request = Request(al.network(HUGE), cube(HUGE).frame, "vertex", limits=limits, sink=fail)
     with pytest.raises(RuntimeError, match="full"):
-        engines.run(
-            al.network(HUGE), cube(HUGE).frame, Limits(workers=workers, time_limit=60), engine="vertex", sink=fail
-        )
+        run(request)
     assert good < len(taken) <= good + workers
 
 
@@ -573,7 +573,7 @@ def test_ties_are_counted_as_exact_arithmetic() -> None:
 
 
 def test_the_count_engine_only_counts() -> None:
-    with pytest.raises(AffineLensError, match=r"only counts.*engine='vertex'"):
+    with pytest.raises(AffineLensError, match=r"the count engine cannot give the regions themselves.*engine='vertex'"):
         al.enumerate(SMALL, cube(SMALL), engine="count")
 
 

@@ -243,7 +243,7 @@ def test_polygons_of_many_sides(sides: int) -> None:
     layers = random_layers(1, 2, 4, 3)
     rs = check(layers, domain, brute_force.polytope(rows.tolist(), offsets, 2.0))
     whole = al.enumerate([(np.ones((1, 2)), np.zeros(1))], domain, engine="vertex", workers=1)
-    assert len(whole.facet_numbers(0)) == sides
+    assert len(whole[0].facet_numbers) == sides
     numbers = set(rs.facet_values.tolist())
     assert set(range(sides)) <= numbers
 
@@ -256,7 +256,7 @@ def test_a_prism_of_many_sides() -> None:
     rs = al.enumerate(network, domain, engine="vertex", workers=1, vertices=True)
     assert al.count(network, domain, engine="count", workers=1) == len(rs)
     whole = al.enumerate([(np.ones((1, 3)), np.zeros(1))], domain, engine="vertex", workers=1, vertices=True)
-    assert len(whole.facet_numbers(0)) == sides + 2
+    assert len(whole[0].facet_numbers) == sides + 2
     assert len(whole[0].vertices) == 2 * sides
     totals = []
     for found in (rs, whole):

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from affinelens import Box
-from affinelens.engine import vertex
 from affinelens.network import compile_model
 from affinelens.walk import Limits, Outcome, Selection
 from random_layers import random_layers
+from walks import walk_by
 
 DOMAIN = Box(-1, 1, dim=3)
 NETWORK = compile_model(random_layers([3, 24, 24, 1], 0), inputs=3)
-EVERY = vertex.run(NETWORK, DOMAIN.frame, Limits())
+EVERY = walk_by("vertex", NETWORK, DOMAIN.frame)
 
 
 def selection(rows: np.ndarray, stages: int = 2) -> Selection:
@@ -23,8 +23,8 @@ def selection(rows: np.ndarray, stages: int = 2) -> Selection:
     return Selection(replace(EVERY, columns=replace(EVERY.table, patterns=np.unique(patterns, axis=0))), stages)
 
 
-def walked(chosen: Selection, workers: int = 1, **options: bool | str) -> Outcome:
-    return vertex.run(NETWORK, DOMAIN.frame, Limits(workers=workers), selection=chosen, **options)
+def walked(chosen: Selection, workers: int = 1, *, name: str = "vertex", regions: bool = True) -> Outcome:
+    return walk_by(name, NETWORK, DOMAIN.frame, limits=Limits(workers=workers), selection=chosen, regions=regions)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -37,20 +37,20 @@ def test_selected_regions_come_in_the_walk_s_order(workers: int, share: float) -
     assert found.regions == len(rows)
 
 
-@pytest.mark.parametrize("name", [vertex.NAME, vertex.COUNT_NAME])
+@pytest.mark.parametrize("name", ["vertex", "count"])
 def test_selected_regions_are_counted(name: str) -> None:
     rows = np.arange(0, EVERY.regions, 7)
-    assert walked(selection(rows), keep=False, name=name).regions == len(rows)
+    assert walked(selection(rows), regions=False, name=name).regions == len(rows)
 
 
-@pytest.mark.parametrize("name", [vertex.NAME, vertex.COUNT_NAME])
+@pytest.mark.parametrize("name", ["vertex", "count"])
 def test_cells_of_the_first_stage_are_walked_whole(name: str) -> None:
     first = EVERY.patterns[:, : NETWORK.choice_offsets[1]]
     inside = np.flatnonzero((first == first[EVERY.regions // 2]).all(axis=1))
     assert 1 < len(inside) < EVERY.regions
     chosen = selection(inside[:1], stages=1)
     np.testing.assert_array_equal(walked(chosen).patterns, EVERY.patterns[inside])
-    assert walked(chosen, keep=False, name=name).regions == len(inside)
+    assert walked(chosen, regions=False, name=name).regions == len(inside)
 
 
 def test_nothing_selected_is_nothing_found() -> None:

@@ -9,12 +9,11 @@ import pytest
 
 import affinelens as al
 import brute_force
-from affinelens.engine import vertex
 from affinelens.restrict import restrict
 from affinelens.walk import Limits
 from brute_force import Layer
 from networks import compiled, relu_layers
-from walks import facets_by_pattern
+from walks import facets_by_pattern, walk_by
 
 
 def assert_all_walks_find(layers: list[Layer], domain: al.Domain, cell: brute_force.Polytope) -> int:
@@ -23,10 +22,10 @@ def assert_all_walks_find(layers: list[Layer], domain: al.Domain, cell: brute_fo
     network = compiled(layers)
     for restricted, workers in product((None, restrict(network, domain.frame)), (1, 2)):
         limits = Limits(workers=workers)
-        walked = vertex.run(network, domain.frame, limits, name="vertex", restricted=restricted)
+        walked = walk_by("vertex", network, domain.frame, restricted, limits=limits)
         assert set(facets_by_pattern(walked)) == wanted[-1]
         assert walked.layer_counts == tuple(len(patterns) for patterns in wanted)
-        counted = vertex.run(network, domain.frame, limits, name="count", restricted=restricted, keep=False)
+        counted = walk_by("count", network, domain.frame, restricted, limits=limits, regions=False)
         assert counted.regions == len(wanted[-1])
     return len(wanted[-1])
 

@@ -10,8 +10,8 @@ from affinelens.restrict import RestrictedNetwork
 from affinelens.walk import Ability, Fit, Outcome, Request, Restriction
 
 # A cell of dimension d has about 2**d vertices, and the engine looks at pairs of them.
-_LARGEST_DIMENSION = 10
-_LARGEST_ALLOWED_DIMENSION = 14
+_LARGEST_CHOSEN_DIMENSION = 10
+LARGEST_DIMENSION = 14
 # A network whose maps between stages have more coefficients, written out, or that has more hyperplanes than this is
 # restricted first: only the part that switches is then written out.
 _MANY_COEFFICIENTS = 1 << 20
@@ -26,12 +26,12 @@ class VertexEngine:
 
     name = "vertex"
     abilities = frozenset(Ability)
-    reason = f"dimension up to {_LARGEST_DIMENSION}, where it is the fastest"
+    reason = f"dimension up to {_LARGEST_CHOSEN_DIMENSION}, where it is the fastest"
     counts_sections = False
 
     def fit(self, request: Request, restriction: Restriction, *, freely: bool) -> Fit:
         """Low dimension, and a network that fits into memory once it is restricted."""
-        network, largest = request.network, _LARGEST_DIMENSION if freely else _LARGEST_ALLOWED_DIMENSION
+        network, largest = request.network, _LARGEST_CHOSEN_DIMENSION if freely else LARGEST_DIMENSION
         if request.frame.dim > largest:
             return Fit(f"dimension {request.frame.dim} is above {largest}, where cells have too many vertices")
         is_large = _coefficients(network) > _MANY_COEFFICIENTS or network.break_offsets[-1] > _MANY_HYPERPLANES
@@ -55,7 +55,7 @@ class CountEngine(VertexEngine):
     """Counts the cells of the last stage without building them."""
 
     name = "count"
-    abilities = frozenset({Ability.RESUME})
+    abilities = frozenset({Ability.SELECTION, Ability.CONDITION, Ability.RESUME})
     counts_sections = True
 
 

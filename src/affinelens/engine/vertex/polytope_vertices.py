@@ -12,6 +12,8 @@ from affinelens.engine.vertex.exact.arbiter import Arbiter
 from affinelens.engine.vertex.kernels.arrangement import advance
 from affinelens.engine.vertex.layout.program import Compiled, compile_program
 from affinelens.engine.vertex.layout.state import COUNT, DEPTH, EMITTED, GROW_ARENA, IDS, STAGE, UNDECIDED, new_state
+from affinelens.engine.vertex import LARGEST_DIMENSION
+from affinelens.errors import AffineLensError
 from affinelens.network import AffineSum, Network
 from affinelens.walk import Vertices
 
@@ -21,6 +23,11 @@ Words = NDArray[np.uint64]
 
 def polytope_vertices(frame: Frame) -> Vertices:
     """The vertices of a frame's domain, as those of a single region."""
+    if frame.dim > LARGEST_DIMENSION:
+        raise AffineLensError(
+            f"vertices cannot be found here: dimension {frame.dim} is above {LARGEST_DIMENSION}, where there are too many; "
+            f"use the halfspaces"
+        )
     nothing = Network((frame.inputs,), (), AffineSum(0, ()))
     compiled = compile_program(nothing, frame)
     points, tight = domain_cell(compiled)

@@ -61,6 +61,7 @@ def require_columns(names: Iterable[str]) -> None:
             raise AffineLensError(f"there is no column {name!r}{hint} (columns: {', '.join(DESCRIPTIONS)})")
 
 
+@kept
 def quantity(regions: Regions, name: str) -> NDArray[Any]:
     """A quantity of every region by its name; what it is made from is computed once and kept with the set."""
     require_columns([name])

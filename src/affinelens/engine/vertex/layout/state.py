@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.kernels.aligned import aligned
 from affinelens.kernels.lanes import LANES
 from affinelens.engine.vertex.layout.stage_layout import padded
 from affinelens.engine.vertex.layout.program import (
     BREAK_OFFSET, BREAKS, CHOICE_OFFSET, LANE_OFFSET, PADDED, QUANTUM, ROW_OFFSET, UNIT_OFFSET, Compiled,
 )  # fmt: skip
 
-_CACHE_LINE = 64
 _SORTING = ("ids", "upper", "level", "lower_bits", "edge_upper", "edge_lower")
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -250,14 +250,6 @@ def _resized(array: NDArray[Any], length: int) -> NDArray[Any]:
     copy = aligned((length, *array.shape[1:]), array.dtype)
     copy[: len(array)] = array
     return copy
-
-
-def aligned(shape: tuple[int, ...], kind: Any = np.float64) -> NDArray[Any]:
-    """An array of zeros that begins where a vector register's worth of memory does."""
-    size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    memory = np.zeros(size + _CACHE_LINE, dtype=np.uint8)
-    start = -memory.ctypes.data % _CACHE_LINE
-    return memory[start : start + size].view(kind).reshape(shape)
 
 
 def new_state(
