@@ -91,7 +91,7 @@ class _Walk:
                 self._enter((), root_cell(self._problem, self._solver, self._tally))
             while self._open or self._returned or self._pool.busy:
                 self._give()
-                if self._returned:
+                while self._returned:
                     self._take_up(self._returned.pop())
                 if self._open:
                     self._take(self._open[-1])
@@ -127,7 +127,7 @@ class _Walk:
     def _frontier(self) -> Place:
         """The first place at which a region may still be found."""
         waiting = [parent.task for parent in self._open] + self._returned + self._pool.tasks
-        return min(((*task.place, task.received) for task in waiting), default=(sys.maxsize,))
+        return min((task.next_place for task in waiting), default=(sys.maxsize,))
 
     def _children(self, cell: Cell, skip: int = 0) -> Iterator[Cell]:
         children = sub_cells(self._problem, self._solver, cell, self._tally, facets=self._facets)
@@ -250,10 +250,10 @@ class _Walk:
 
     def _open_work(self) -> tuple[Job, ...]:
         """Parents whose search is not over, or what there was to do if not even the first was found."""
-        tasks = [parent.task for parent in self._open] + self._returned
+        tasks = sorted([parent.task for parent in self._open] + self._returned, key=lambda task: task.next_place)
         if not tasks and not any(self._counts):
             return self._asked.open_work
-        return tuple(Job(self._name, task.place, task) for task in sorted(tasks, key=lambda task: task.place))
+        return tuple(Job(self._name, task.next_place, task) for task in tasks)
 
     def _columns(self, cells: list[Cell]) -> Columns:
         network = self._problem.network

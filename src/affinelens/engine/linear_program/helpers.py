@@ -29,6 +29,11 @@ class Task:
     cell: Cell
     received: int = 0
 
+    @property
+    def next_place(self) -> Place:
+        """Where its next child will be."""
+        return (*self.place, self.received)
+
 
 @dataclass
 class _Helper:

@@ -25,8 +25,7 @@ def polytope_vertices(frame: Frame) -> Vertices:
     """The vertices of a frame's domain, as those of a single region."""
     if frame.dim > LARGEST_DIMENSION:
         raise AffineLensError(
-            f"vertices cannot be found here: dimension {frame.dim} is above {LARGEST_DIMENSION}, where there are too many; "
-            f"use the halfspaces"
+            f"vertices cannot be found here: dimension {frame.dim} is above {LARGEST_DIMENSION}; use the halfspaces"
         )
     nothing = Network((frame.inputs,), (), AffineSum(0, ()))
     compiled = compile_program(nothing, frame)

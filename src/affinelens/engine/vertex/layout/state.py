@@ -201,7 +201,9 @@ class State:
     def set_down(self) -> State:
         """The same walk without room for results, which were taken away: what a job holds while nobody works on it."""
         nothing: Any = [array[:0] for array in self.results]
-        return replace(self, results=Results(*nothing))
+        control = self.control.copy()
+        control[[DECIDED, BY_INTEGERS, REFRESHED, EMITTED, FACETS_EMITTED, VERTICES_EMITTED]] = 0
+        return replace(self, control=control, results=Results(*nothing))
 
     def taken_up(self, compiled: Compiled, results: int) -> State:
         """The same walk with room for results again."""

@@ -1,0 +1,110 @@
+"""One way to ask: engines refuse what they cannot give, write to the sink while they walk, and hand back open work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import affinelens as al
+from affinelens.engine import running, vertex
+from affinelens.engine.linear_program import depth_first
+from affinelens.walk import WHOLE_DOMAIN, Columns, Job, Limits, Outcome, Request, Selection, Status
+from random_layers import random_layers
+
+BOX = al.Box(-1, 1, dim=2)
+NETWORK = al.network(random_layers([2, 12, 10, 2], 3))
+ENGINES = ["vertex", "linear_program"]
+
+
+def ask(engine: str, **asked: object) -> Outcome:
+    return running.run(Request(NETWORK, BOX.frame, engine, **asked))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("engine", "asked", "refused"),
+    [
+        ("count", {}, "the count engine cannot give the regions themselves, facets; use engine='vertex'"),
+        ("linear_program", {"vertices": True}, "the linear_program engine cannot give vertices; use engine='vertex'"),
+        ("linear_program", {"condition": ((0,),)}, "only regions on which a condition may hold; use engine='vertex'"),
+    ],
+)
+def test_what_an_engine_cannot_give_is_refused_by_name(engine: str, asked: dict[str, object], refused: str) -> None:
+    with pytest.raises(al.AffineLensError, match=refused):
+        ask(engine, **asked)
+
+
+def test_a_selection_is_refused_by_an_engine_that_would_ignore_it() -> None:
+    selection = Selection(ask("vertex"), len(NETWORK.stages))
+    with pytest.raises(al.AffineLensError, match="linear_program engine cannot give only selected regions"):
+        ask("linear_program", selection=selection)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_sink_gets_the_regions_in_order_and_the_outcome_does_not_hold_them(engine: str) -> None:
+    whole, taken = ask(engine), list[Columns]()
+    outcome = ask(engine, sink=lambda columns: taken.append(columns) or len(taken))
+    assert outcome.chunks == tuple(range(1, len(taken) + 1))
+    assert (outcome.regions, len(outcome.table)) == (whole.regions, 0)
+    found = Columns.joined(taken)
+    np.testing.assert_array_equal(found.patterns, whole.patterns)
+    assert found.facets is not None
+    assert whole.table.facets is not None
+    np.testing.assert_array_equal(found.facets.numbers, whole.table.facets.numbers)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_linear_programs_write_while_they_walk(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(depth_first, "_CHUNK", 5)
+    monkeypatch.setattr(depth_first, "_HELPERS_AFTER", 0.0)
+    whole, taken = ask("linear_program"), list[Columns]()
+
+    def stop_after_four(columns: Columns) -> None:
+        taken.append(columns)
+        if len(taken) == 4:
+            raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        ask("linear_program", sink=stop_after_four, limits=Limits(workers=workers))
+    early = Columns.joined(taken)
+    assert 20 <= len(early) < whole.regions
+    np.testing.assert_array_equal(early.patterns, whole.patterns[: len(early)])
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("step", [1, 7, 40])
+def test_open_work_of_a_stopped_walk_is_the_rest(engine: str, step: int, workers: int) -> None:
+    whole, found, open_work = ask(engine), list[bytes](), None
+    while open_work is None or open_work:
+        further = {} if open_work is None else {"open_work": open_work}
+        outcome = ask(engine, limits=Limits(max_regions=step, workers=workers), **further)
+        assert outcome.open_work is not None
+        assert all(isinstance(job, Job) and job.engine == engine for job in outcome.open_work)
+        found += [row.tobytes() for row in outcome.patterns]
+        open_work = outcome.open_work
+        assert (outcome.status is Status.COMPLETE) == (not open_work)
+    assert sorted(found) == sorted(row.tobytes() for row in whole.patterns)
+    if workers == 1:
+        assert found == [row.tobytes() for row in whole.patterns]
+
+
+def test_a_count_stopped_by_its_time_goes_on_where_it_stopped() -> None:
+    network = al.network(random_layers([4, 40, 40, 1], 0))
+    request = Request(network, al.Box(-1, 1, dim=4).frame, "count", regions=False)
+    first = running.run(replace(request, limits=Limits(time_limit=0.02)))
+    assert first.status is Status.TIME_LIMIT
+    assert first.open_work
+    rest = running.run(replace(request, open_work=first.open_work))
+    whole = running.run(request)
+    assert 0 < first.regions < whole.regions
+    assert [a + b for a, b in zip(first.layer_counts, rest.layer_counts, strict=True)] == list(whole.layer_counts)
+
+
+def test_a_walk_without_time_leaves_the_whole_domain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vertex, "_MANY_COEFFICIENTS", 1)  # so that the network is restricted first
+    outcome = ask("vertex", limits=Limits(time_limit=1e-9))
+    assert (outcome.status, outcome.regions) == (Status.TIME_LIMIT, 0)
+    assert outcome.open_work == (WHOLE_DOMAIN,)
+    assert ask("vertex", open_work=outcome.open_work).status is Status.COMPLETE
