@@ -24,6 +24,7 @@ from affinelens.errors import AffineLensError
 from affinelens.network.activation import Activation
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import LinearMap
+from affinelens.network.note import Note, NoteKind
 from affinelens.network.piecewise_linear import PiecewiseLinear
 
 Floats = NDArray[np.float64]
@@ -119,7 +120,7 @@ class Network:
     input_shape: tuple[int, ...]
     stages: tuple[Stage, ...]
     output: AffineSum
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[Note, ...] = field(default=())
     output_shape: tuple[int, ...] = ()
 
     @property
@@ -253,7 +254,7 @@ class Network:
                 f"  stage {index} ({stage.name}): {stage.activation.size_in} units from {sources or 'constants'}"
             )
         lines += [f"  note: {note}" for note in self.notes]
-        if not any("rounded" in note for note in self.notes):
+        if not any(note.kind is NoteKind.ROUNDED for note in self.notes):
             lines.append("  all coefficients are the model's own numbers; nothing was rounded")
         return "\n".join(lines)
 
