@@ -11,12 +11,9 @@ from math import gcd
 
 import numpy as np
 from flint import fmpq, fmpz
-from numpy.typing import NDArray
 
 from affinelens.arithmetic.rounding import upward
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from affinelens.array_types import Bools, Floats
 
 
 def direction(row: Sequence[int]) -> tuple[tuple[int, ...], int]:

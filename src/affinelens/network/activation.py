@@ -18,13 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Bools, Floats, Indices, Pattern, Signs
 from affinelens.network.enclosure import Enclosure
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Signs = NDArray[np.int8]
-Pattern = NDArray[np.integer[Any]]
 
 # The sign of a break that is not known, or not the same everywhere; others are -1 or 1, or 0 for the zero function.
 OPEN = 2

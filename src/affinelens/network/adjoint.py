@@ -6,18 +6,13 @@ costs a matrix a stage; carrying one unit back through the transposed maps costs
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from flint import fmpz, fmpz_mat
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Floats, Pattern
 from affinelens.network.canonical import AffineSum, Network
 from affinelens.network.linear_map import LinearMap, Select
-
-Pattern = NDArray[np.integer[Any]]
-Floats = NDArray[np.float64]
 
 
 class Adjoint:

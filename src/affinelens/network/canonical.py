@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Bools, Floats, Pattern
 from affinelens.deadline import NEVER, Deadline
 from affinelens.errors import AffineLensError
 from affinelens.network.activation import Activation
@@ -26,10 +27,6 @@ from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import LinearMap
 from affinelens.network.note import Note, NoteKind
 from affinelens.network.piecewise_linear import PiecewiseLinear
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Pattern = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,17 +13,15 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Floats, Indices
 from affinelens.network.activation import Activation
 from affinelens.network.canonical import AffineSum
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sum
 from affinelens.network.row_labels import label_rows
 
-Indices = NDArray[np.int64]
-Floats = NDArray[np.float64]
 _ONE: Indices = np.ones(1, dtype=np.int64)
 
 

@@ -12,21 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Bools, Floats, Indices, Pattern, Signs
 from affinelens.errors import AffineLensError
 from affinelens.network.activation import (
     OPEN,
     Activation,
-    Bools,
     Breaks,
     Decisive,
     Envelope,
-    Floats,
-    Indices,
     Lines,
-    Pattern,
     RestrictedActivation,
     Sides,
-    Signs,
 )
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.piecewise_linear import PiecewiseLinear

@@ -11,21 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, upward
+from affinelens.array_types import Bools, Floats, Indices, Pattern, Signs
 from affinelens.errors import AffineLensError
 from affinelens.network.activation import (
     OPEN,
     Activation,
-    Bools,
     Breaks,
     Decisive,
     Envelope,
-    Floats,
-    Indices,
     Lines,
-    Pattern,
     RestrictedActivation,
     Sides,
-    Signs,
 )
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.row_labels import label_rows

@@ -10,21 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import fmpz
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF
 from affinelens.arithmetic.proportional_rows import proportion
+from affinelens.array_types import Bools, Patterns
 from affinelens.domain import Frame
 from affinelens.network.enclosure import Enclosure
 from affinelens.regions.spread import Spread, middle_and_radius
 from affinelens.restrict import ExactBreaks, RestrictedFunctions
-
-Bools = NDArray[np.bool_]
-Pattern = NDArray[np.unsignedinteger[Any]]
 
 
 class PatternsBeyond:
@@ -33,7 +29,7 @@ class PatternsBeyond:
     def __init__(self, functions: RestrictedFunctions) -> None:
         self._functions = functions
 
-    def pattern(self, own: Pattern, number: int, sign: int) -> Pattern:
+    def pattern(self, own: Patterns, number: int, sign: int) -> Patterns:
         """The network's pattern beyond a break of it, of which the region with the given pattern is on one side."""
         restricted = self._functions.restricted
         facet = _Facet(self._exact_row(own, number), sign, restricted.frame)
@@ -49,7 +45,7 @@ class PatternsBeyond:
             passage.choose(pieces)
         return pattern
 
-    def _exact_row(self, own: Pattern, number: int) -> list[fmpz]:
+    def _exact_row(self, own: Patterns, number: int) -> list[fmpz]:
         network = self._functions.restricted.network
         for index, stage in enumerate(self._functions.restricted.stages):
             for place in np.flatnonzero(stage.break_numbers == number).tolist():
@@ -66,7 +62,7 @@ class _SignsBeyond:
     are_zero: Bools
     exact: ExactBreaks
     stage: int
-    pattern: Pattern
+    pattern: Patterns
 
     def __call__(self, index: int) -> int | None:
         """A break's sign, or None if it does not vanish on the facet."""

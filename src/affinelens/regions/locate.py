@@ -16,6 +16,7 @@ import numpy as np
 from flint import fmpq, fmpz
 from numpy.typing import ArrayLike, NDArray
 
+from affinelens.array_types import Floats, Indices, Patterns
 from affinelens.errors import AffineLensError
 from affinelens.network.activation import OPEN
 from affinelens.regions.functions import restricted_functions
@@ -25,9 +26,6 @@ from affinelens.restrict import RestrictedFunctions
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Pattern = NDArray[np.unsignedinteger[Any]]
 # Points are evaluated together as long as no layer of theirs takes more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 22
 
@@ -61,7 +59,7 @@ def located_coordinates(regions: Regions, coordinates: Floats, inside: NDArray[n
     return result
 
 
-def patterns_at(functions: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
+def patterns_at(functions: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Patterns:
     """Patterns of points in the domain, one row a point."""
     widest = max(coordinates.shape[1], *(len(stage.breaks) for stage in functions.restricted.stages), 1)
     at_once = max(1, _NUMBERS_AT_ONCE // widest)
@@ -71,7 +69,7 @@ def patterns_at(functions: RestrictedFunctions, coordinates: Floats, interior: S
     ])  # fmt: skip
 
 
-def _patterns_at(functions: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
+def _patterns_at(functions: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Patterns:
     restricted, count = functions.restricted, len(coordinates)
     passage = functions.at(coordinates)
     patterns = np.tile(restricted.switching.pattern, (count, 1))

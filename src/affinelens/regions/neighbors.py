@@ -10,11 +10,11 @@ pattern beyond is found by :mod:`affinelens.regions.beyond_facet`.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Bools, Indices
 from affinelens.regions.beyond_facet import PatternsBeyond
 from affinelens.regions.functions import restricted_functions
 from affinelens.regions.keeping import kept
@@ -24,10 +24,6 @@ from affinelens.walk import Facets
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
-
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.int64]
-Patterns = NDArray[np.unsignedinteger[Any]]
 
 
 @kept

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
+from affinelens.array_types import Bools, Floats, Indices, Patterns
 from affinelens.network import Activation
 from affinelens.regions.functions import restricted_functions
 from affinelens.regions.region_pieces import RegionPieces
@@ -23,10 +23,6 @@ from affinelens.restrict import RestrictedFunctions, RestrictedNetwork, Restrict
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Patterns = NDArray[np.unsignedinteger[Any]]
 # Regions are composed together as long as no stage of theirs takes more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 20
 

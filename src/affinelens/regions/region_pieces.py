@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Bools, Indices, Patterns
 from affinelens.restrict import RestrictedNetwork, SwitchingChoices
-
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Patterns = NDArray[np.unsignedinteger[Any]]
 
 
 class RegionPieces:

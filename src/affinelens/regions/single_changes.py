@@ -10,22 +10,15 @@ A function that vanishes on the facet is a multiple of the facet's own, which :m
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
+from affinelens.array_types import Bools, Floats, Indices, Patterns
 from affinelens.network.activation import Decisive
 from affinelens.regions.region_functions import RegionFunctions, StageFunctions
 from affinelens.regions.region_pieces import RegionPieces
 from affinelens.regions.spread import Spread
 from affinelens.restrict import RestrictedFunctions, RestrictedStage, SwitchingChoices, ZeroFunctions
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Patterns = NDArray[np.unsignedinteger[Any]]
 
 
 class SingleChanges:
@@ -40,20 +33,20 @@ class SingleChanges:
         numbers: Indices,
     ) -> None:
         self._functions = functions
-        self._composition = RegionFunctions(functions, beyond, switching)
+        self._region_functions = RegionFunctions(functions, beyond, switching)
         self._before = RegionPieces(functions.restricted, before, switching)
         self._beyond = RegionPieces(functions.restricted, beyond, switching)
         self._numbers = numbers
 
     def proved(self) -> Bools:
         """For which facets q is proved to be the pattern beyond."""
-        found = [self._proved(np.arange(rows.start, rows.stop)) for rows in self._composition.blocks()]
+        found = [self._proved(np.arange(rows.start, rows.stop)) for rows in self._region_functions.blocks()]
         return np.concatenate([np.zeros(0, dtype=bool), *found])
 
     def _proved(self, facets: Indices) -> Bools:
         restricted = self._functions.restricted
         pairs = [stage.activation.decisive(self._before.of(i, facets)) for i, stage in enumerate(restricted.stages)]
-        composed = self._composition.functions(facets)
+        composed = self._region_functions.functions(facets)
         functions = [self._spread(pair, stage) for pair, stage in zip(pairs, composed, strict=False)]
         own = [pair.are(*self._own(stage, facets)) for pair, stage in zip(pairs, restricted.stages, strict=True)]
         facet, is_one = _chosen(functions, own)

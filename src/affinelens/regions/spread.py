@@ -9,14 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
 from affinelens.arithmetic.proportional_rows import differ_from
+from affinelens.array_types import Bools, Floats
 from affinelens.domain import Frame
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class Spread(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.deadline import NEVER, Deadline
@@ -13,8 +12,6 @@ from affinelens.network import Network
 from affinelens.network.activation import OPEN
 from affinelens.restrict.break_signs import StageBounds, bound_stages
 from affinelens.restrict.enclosing_box import EnclosingBox
-
-Floats = NDArray[np.float64]
 
 
 def bound_by_bisection(

@@ -12,18 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Floats, Indices, Signs
 from affinelens.deadline import NEVER, Deadline
 from affinelens.network import Activation, Network
-from affinelens.network.activation import OPEN, Signs
+from affinelens.network.activation import OPEN
 from affinelens.network.congruence import Labels
 from affinelens.restrict.affine_forms import Form, sum_form
 from affinelens.restrict.enclosing_box import EnclosingBox
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 # Symbols beyond this many are merged into the error of each row, the oldest first.
 _MOST_SYMBOLS = 4096

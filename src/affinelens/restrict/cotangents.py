@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import upward
+from affinelens.array_types import Floats, Pattern
 from affinelens.network.canonical import AffineSum
 from affinelens.network.linear_map import Chain, LinearMap, Sum
 from affinelens.restrict.affine_forms import Extended, applied
 from affinelens.restrict.restricted_network import RestrictedNetwork
 
-Floats = NDArray[np.float64]
 Columns = NDArray[Any]
-Pattern = NDArray[np.integer[Any]]
 
 
 class Carried:

@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, upward
 from affinelens.arithmetic.rational import fraction
 from affinelens.arithmetic.simplex import ExactProgram, Optimum
+from affinelens.array_types import Floats
 from affinelens.domain import Frame
 from affinelens.domain.numbers import outward
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
 
 import numpy as np
 from flint import fmpz
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Pattern
 from affinelens.network.adjoint import Adjoint
 from affinelens.restrict.restricted_network import RestrictedNetwork
 
-Pattern = NDArray[np.integer[Any]]
 _ROWS_KEPT = 4096
 
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, gamma, upward
+from affinelens.array_types import Floats, Pattern
 from affinelens.network.linear_map import LinearMap
 from affinelens.restrict.affine_forms import MAIN_ROUNDOFF, Extended, Form, extended_product, lost_bits, rounding_share
 from affinelens.restrict.cotangents import Cotangents, weighed
 from affinelens.restrict.restricted_network import RestrictedNetwork
-
-Floats = NDArray[np.float64]
-Pattern = NDArray[np.integer[Any]]
 
 
 def _rounding_weights(part: LinearMap, transposed: LinearMap, largest: Floats) -> tuple[Floats, float]:

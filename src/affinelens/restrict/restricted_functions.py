@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Bools, Floats, Indices
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import Dense
 from affinelens.restrict.exact_breaks import ExactBreaks
 from affinelens.restrict.restricted_network import RestrictedNetwork
 from affinelens.restrict.restricted_rows import RestrictedRows, restricted_outputs, restricted_rows
 from affinelens.restrict.zero_functions import ZeroFunctions
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 class RestrictedFunctions:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Bools, Indices, Pattern, Patterns
 from affinelens.domain import Frame
 from affinelens.network import Network
 from affinelens.network.activation import OPEN
@@ -18,9 +17,6 @@ from affinelens.restrict.break_signs import StageBounds
 from affinelens.restrict.restricted_stage import RestrictedStage
 from affinelens.restrict.switching_choices import SwitchingChoices
 
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.int64]
-Pattern = NDArray[np.integer[Any]]
 Clauses = Sequence[Sequence[int]]
 
 
@@ -120,7 +116,7 @@ class RestrictedNetwork:
             source.linear.mark_sources(arrived[source.activation.choice_of_unit], reached)
         return _joined(found)
 
-    def pieces(self, patterns: Pattern) -> NDArray[np.unsignedinteger[Any]]:
+    def pieces(self, patterns: Pattern) -> Patterns:
         """Patterns of the switching choices, from patterns in the restricted stages' numbers."""
         result = np.empty(patterns.shape, dtype=self.network.pattern_type)
         start = 0

@@ -10,8 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
+from affinelens.array_types import Indices, Pattern, Signs
 from affinelens.network import Network
-from affinelens.network.activation import Indices, Pattern, RestrictedActivation, Signs
+from affinelens.network.activation import RestrictedActivation
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,10 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import fraction, stack_rows
+from affinelens.array_types import Floats, Indices
 from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.domain.numbers import outward
@@ -29,8 +29,6 @@ from affinelens.restrict.bisection import bound_by_bisection
 from affinelens.restrict.break_signs import StageBounds, bound_stages
 from affinelens.restrict.enclosing_box import EnclosingBox, rationals
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Report = Callable[[int, int], None]
 
 _MOST_SUBDOMAINS = 512

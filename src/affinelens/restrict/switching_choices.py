@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Patterns = NDArray[np.unsignedinteger[Any]]
+from affinelens.array_types import Bools, Indices, Patterns
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Bools, Indices
 from affinelens.restrict.restricted_network import RestrictedNetwork
 from affinelens.restrict.restricted_rows import RestrictedRows
-
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 class ZeroFunctions:

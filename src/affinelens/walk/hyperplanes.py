@@ -7,7 +7,6 @@ number together or takes it apart, and gives the function behind it: in float64,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from flint import fmpz, fmpz_mat
@@ -15,15 +14,11 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import stack_rows
+from affinelens.array_types import Bools, Indices, Pattern, Signs
 from affinelens.domain import Frame
 from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
 from affinelens.network.enclosure import Enclosure
-
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Signs = NDArray[np.int8]
-Pattern = NDArray[np.integer[Any]]
 
 
 class Hyperplanes:

@@ -8,16 +8,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from affinelens.array_types import Floats, Indices, Patterns
 from affinelens.restrict import RestrictedNetwork, SwitchingChoices
 from affinelens.walk.certificate import Certificate
 from affinelens.walk.columns import Columns
 from affinelens.walk.job import Job
 from affinelens.walk.status import Status
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +49,14 @@ class Outcome:
         return self.columns if isinstance(self.columns, Columns) else self.columns()
 
     @property
-    def patterns(self) -> NDArray[np.unsignedinteger[Any]]:
+    def patterns(self) -> Patterns:
         return self.table.patterns
 
-    def pieces(self, choices: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
+    def pieces(self, choices: Indices) -> Patterns:
         """The regions' pieces of some of the network's choices, whether patterns are stored for them or not."""
         return self.patterns[:, choices] if self.switching is None else self.switching.pieces(self.patterns, choices)
 
-    def pattern(self, index: int) -> NDArray[np.unsignedinteger[Any]]:
+    def pattern(self, index: int) -> Patterns:
         """The pattern of one region, over all of the network's choices."""
         return self.patterns[index] if self.switching is None else self.switching.whole(self.patterns[index])
 

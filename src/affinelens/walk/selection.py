@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Indices, Patterns
 from affinelens.restrict import RestrictedNetwork
 from affinelens.walk.outcome import Outcome
-
-Indices = NDArray[np.int64]
-Patterns = NDArray[np.unsignedinteger[Any]]
 
 
 class Selected(NamedTuple):
