@@ -159,7 +159,8 @@ def load(path: str | Path) -> RegionSet:
     >>> import affinelens as al
     >>> rs = al.load("run")  # doctest: +SKIP
     """
-    return RegionSet.of(load_regions(path))
+    saved = load_regions(path)
+    return RegionSet(saved.network, saved.domain, saved.outcome, saved.options)
 
 
 def require_complete(outcome: Outcome) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.network.enclosure import Enclosure
-from affinelens.regions.geometry import one_regions_vertices
+from affinelens.regions.geometry import known_vertices, one_regions_vertices
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
@@ -31,7 +31,7 @@ class LocalRegions:
     @property
     def vertex_values(self) -> Floats:
         """All vertices; region i's are from ``vertex_offsets[i]`` to ``vertex_offsets[i + 1]``."""
-        return self._regions.known_vertices.points
+        return known_vertices(self._regions).points
 
     def __repr__(self) -> str:
         return f"LocalRegions({len(self._regions):,} regions in {self._regions.domain.dim} coordinates)"

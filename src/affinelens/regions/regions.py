@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from affinelens.domain import Domain
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
+from affinelens.regions.geometry import known_vertices
 from affinelens.regions.keeping import Results
 from affinelens.regions.local_view import LocalRegions
 from affinelens.regions.region import Region
-from affinelens.walk import Certificate, Facets, Outcome, Status, Vertices
+from affinelens.walk import Certificate, Facets, Outcome, Status
 from affinelens.walk.hyperplanes import Hyperplanes
 
 Floats = NDArray[np.float64]
@@ -28,8 +29,8 @@ _LARGEST_PATTERNS = 4 * 2**30
 class Regions:
     """The regions of a network on a domain, as a walk found them; no property here walks.
 
-    ``outcome`` is what the walk returned, ``options`` what it was asked for, as plain data, and ``results`` what was
-    computed of the regions since, so that nothing is computed twice.
+    ``outcome`` is what the walk returned and ``options`` what it was asked for, as plain data. What functions of the
+    set find stays with it (:mod:`affinelens.regions.keeping`), so that nothing is computed twice.
     """
 
     def __init__(self, network: Network, domain: Domain, outcome: Outcome, options: dict[str, Any]) -> None:
@@ -37,7 +38,7 @@ class Regions:
         self.domain = domain
         self.outcome = outcome
         self.options = options
-        self.results = Results()
+        self._results = Results()
 
     @property
     def status(self) -> Status:
@@ -143,23 +144,12 @@ class Regions:
 
         They are here if they were asked for with ``vertices=True``, and after :meth:`RegionSet.vertices`.
         """
-        return self.domain.frame.to_inputs(self.known_vertices.points)
+        return self.domain.frame.to_inputs(known_vertices(self).points)
 
     @property
     def vertex_offsets(self) -> Indices:
         """Where each region's vertices begin in :attr:`vertex_values`; one entry more than there are regions."""
-        return self.known_vertices.offsets
-
-    @property
-    def known_vertices(self) -> Vertices:
-        """The vertices of all regions in the domain's own coordinates, if they were found already."""
-        found = self.outcome.table.vertices or self.results.vertices
-        if found is None:
-            raise AffineLensError(
-                "this set was made without vertices; call vertices(), which walks once more and keeps them, or "
-                "enumerate with vertices=True"
-            )
-        return found
+        return known_vertices(self).offsets
 
     @cached_property
     def hyperplanes(self) -> Hyperplanes:
