@@ -100,9 +100,7 @@ class Neighbors:
         return proved
 
     def _looked_up_exactly(self, region: int, number: int, sign: int) -> int:
-        own = self._patterns[region]
-        whole = own if self._switching is None else self._switching.whole(own)
-        beyond = self._beyond.pattern(whole, number, sign)[self._choices]
+        beyond = self._beyond.pattern(self._regions.pattern(region), number, sign)[self._choices]
         return int(self._index.places(beyond[None])[0])
 
     def _change_across(self, numbers: Indices, regions: Indices) -> tuple[Indices, Indices]:
