@@ -28,10 +28,31 @@ def total(numbers):
         found += numbers[i]
     return found
 """
-# The kernel of the room below at 1, and whether its code was on disk.
+INNER = """
+from typing import NamedTuple
+from affinelens.kernels.compilation import kernel
+
+class Number(NamedTuple):
+    x: int
+
+@kernel
+def inner(number):
+    return number.x + 1
+"""
+OUTER = """
+from affinelens.kernels.compilation import entry
+from affinelens.room.part.deep.inner import Number, inner
+
+argument = Number
+
+@entry
+def outer(number):
+    return inner(number)
+"""
+# The kernel's value at 1, and whether its code was on disk.
 PROGRAM = """
-from affinelens.room.part.outer import outer
-print(outer(1), "loaded" if sum(outer.stats.cache_hits.values()) else "compiled")
+from affinelens.room.part.outer import argument, outer
+print(outer(argument(1)), "loaded" if sum(outer.stats.cache_hits.values()) else "compiled")
 """
 
 
@@ -71,10 +92,8 @@ def room(tmp_path: Path) -> Path:
     for folder in (package, package / "other", deep.parent.parent, deep.parent, deep):
         folder.mkdir(exist_ok=True)
         (folder / "__init__.py").touch()
-    use = "from affinelens.kernels.compilation import {0}\n\n@{0}\ndef {1}(x):\n    return {2}\n"
-    (deep / "inner.py").write_text(use.format("kernel", "inner", "x + 1"))
-    uses = "from affinelens.room.part.deep.inner import inner\n" + use.format("entry", "outer", "inner(x)")
-    (deep.parent / "outer.py").write_text(uses)
+    (deep / "inner.py").write_text(INNER)
+    (deep.parent / "outer.py").write_text(OUTER)
     return package
 
 
@@ -82,7 +101,12 @@ def outer(package: Path) -> tuple[int, str]:
     """The kernel at 1 in a new process, and whether it was compiled there."""
     environment = {**os.environ, "PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(package.parent / "cache")}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, cwd=package.parent, check=True, capture_output=True, text=True
+        [sys.executable, "-c", PROGRAM],
+        env=environment,
+        cwd=package.parent,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     value, how = done.stdout.split()
     return int(value), how
@@ -92,10 +116,18 @@ def test_code_on_disk_is_stale_as_soon_as_a_source_of_its_room_has_changed(room:
     assert outer(room) == (2, "compiled")
     assert outer(room) == (2, "loaded")
     inner = room / "room" / "part" / "deep" / "inner.py"
-    inner.write_text(inner.read_text().replace("x + 1", "x + 5"))
+    inner.write_text(INNER.replace("x + 1", "x + 5"))
     assert outer(room) == (6, "compiled")
     (room / "other" / "unrelated.py").write_text("# elsewhere")
     assert outer(room) == (6, "loaded")
     with (room / "kernels" / "bits.py").open("a") as bits:
         bits.write("# changed\n")
     assert outer(room) == (6, "compiled")
+
+
+def test_code_on_disk_is_stale_when_a_type_of_its_arguments_has_another_name(room: Path) -> None:
+    assert outer(room) == (2, "compiled")
+    for source in (room / "room").rglob("*.py"):
+        source.write_text(source.read_text().replace("Number", "Whole"))
+    assert outer(room) == (2, "compiled")
+    assert outer(room) == (2, "loaded")

@@ -26,6 +26,7 @@ def refusal(name: str) -> str:
         (SimpleNamespace(), "_cache"),
         (SimpleNamespace(_cache=SimpleNamespace()), "_cache_file"),
         (SimpleNamespace(_cache=SimpleNamespace(_cache_file=SimpleNamespace())), "_source_stamp"),
+        (SimpleNamespace(_cache=SimpleNamespace(_cache_file=SimpleNamespace(_source_stamp=""))), "_load_index"),
     ],
 )
 def test_a_cache_that_takes_no_stamp_is_refused(dispatcher: Any, missing: str) -> None:

@@ -25,10 +25,21 @@ class UnsupportedNumbaError(AffineLensError, ImportError):
 
 
 def stamp_cache(dispatcher: Any, stamp: str) -> None:
-    """Take a function's code on disk for stale unless it has this stamp: Numba would look at one file only."""
+    """Take a function's code on disk for stale unless it has this stamp: Numba would look at one file only.
+
+    The list of what is on disk names the types of arguments, and cannot be read once one of them has moved.
+    """
     file = required(required(dispatcher, "_cache"), "_cache_file")
     required(file, "_source_stamp")
-    file._source_stamp = stamp
+    load_index = required(file, "_load_index")
+
+    def load_index_if_readable() -> Any:
+        try:
+            return load_index()
+        except (ImportError, AttributeError):
+            return {}
+
+    file._source_stamp, file._load_index = stamp, load_index_if_readable
 
 
 def with_plain_loops(compile_it: Callable[..., Any]) -> Callable[..., Any]:
