@@ -39,7 +39,7 @@ def walk(name: str, request: Request) -> Outcome:
     with np.errstate(all="ignore"):  # an overflow makes a bound infinite, which leaves the decision to rationals
         problem = Problem(request.network, request.frame)
         if problem.box_mode:
-            interior_point.prepare(request.progress)
+            interior_point.prepare()
         return _Walk(name, problem, request).run()
 
 

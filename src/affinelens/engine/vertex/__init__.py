@@ -44,7 +44,7 @@ class VertexEngine:
         from affinelens.engine.vertex.driver.whole_domain import walk_domain
 
         called = time.monotonic()
-        prepare(request.progress)
+        prepare()
         compiling = time.monotonic() - called
         return walk_domain(
             self.name, request, restricted, deadline.postponed(compiling), counts_sections=self.counts_sections
