@@ -1,0 +1,224 @@
+"""Carrying out a model's operations one after the other; what every importer shares.
+
+An importer gives nodes, which say what they read and make, a kind of call, which reads a node's inputs and attributes,
+and a table of operators. An entry of the table says which function means the operator and what it is read from.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import prod
+from typing import Any, Generic, Protocol, TypeVar
+
+from affinelens.errors import AffineLensError, Option
+from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.values import RefusedError, Value, lifted
+from affinelens.network.note import cut_off
+
+Key = TypeVar("Key", bound=Hashable)
+ReadKey = TypeVar("ReadKey", bound=Hashable, covariant=True)
+Operator = Callable[[Any], Any]
+# Operators that turn scores into probabilities, and others that are no continuous piecewise affine functions; as
+# frameworks name them, in small letters without underscores.
+TAILS = {"logsoftmax", "sigmoid", "softmax"}
+_CURVED = TAILS | {
+    "acos", "acosh", "argmax", "argmin", "asin", "asinh", "atan", "atanh", "attention", "bernoulli", "ceil", "celu",
+    "cos", "cosh", "cumprod", "det", "elu", "eq", "equal", "erf", "exp", "floor", "ge", "gelu", "glu", "greater",
+    "greaterorequal", "groupnorm", "groupnormalization", "gru", "gt", "hardmax", "hardshrink", "hardswish",
+    "instancenorm", "instancenormalization", "layernorm", "layernormalization", "le", "less", "lessorequal",
+    "linalgvectornorm", "log", "logsigmoid", "lpnormalization", "lppool", "lrn", "lstm", "lt",
+    "meanvariancenormalization", "mish", "mod", "multinomial", "nativelayernorm", "ne", "nonzero", "norm", "pow",
+    "prod", "reciprocal", "reducel2", "reducelogsum", "reducelogsumexp", "reduceprod", "reducesumsquare", "remainder",
+    "rmsnorm", "rmsnormalization", "rnn", "rnntanh", "round", "rsqrt", "scaleddotproductattention", "selu", "sign",
+    "silu", "sin", "sinh", "softplus", "softsign", "sqrt", "square", "std", "swish", "tan", "tanh", "topk", "var",
+}  # fmt: skip
+
+
+class Node(Protocol[ReadKey]):
+    """An operation of a model: its operator, and the keys of the values that it reads and makes."""
+
+    @property
+    def operator(self) -> str: ...
+    @property
+    def inputs(self) -> Sequence[ReadKey]: ...
+    @property
+    def outputs(self) -> Sequence[ReadKey]: ...
+
+
+AnyNode = TypeVar("AnyNode", bound=Node[Any])
+
+
+def needed(nodes: Sequence[AnyNode], output: Any) -> list[AnyNode]:
+    """The nodes that an output is computed from, in order; the rest of the model does not matter."""
+    wanted = {output}
+    found = []
+    for node in reversed(nodes):
+        if wanted.intersection(node.outputs):
+            wanted.update(filter(None, node.inputs))  # the key of an optional input that is not given is empty
+            found.append(node)
+    return found[::-1]
+
+
+def tail_of(nodes: Sequence[AnyNode], output: Any, passive: Collection[str]) -> AnyNode | None:
+    """The node that turns scores into probabilities, if none but ``passive`` ones lie between it and the output."""
+    producers = {key: node for node in nodes for key in node.outputs[:1]}
+    while output in producers:
+        node = producers[output]
+        if _plain_name(node.operator) in TAILS:
+            return node
+        if node.operator not in passive or not node.inputs:
+            return None
+        output = node.inputs[0]
+    return None
+
+
+def names_like(name: object, known: Iterable[str]) -> str:
+    """The known names that are nearest to one that is not known, to be shown."""
+    names = list(dict.fromkeys(known))
+    return listed(get_close_matches(str(name), names, n=3, cutoff=0.3) or names[-1:]) or "none"
+
+
+def listed(names: Iterable[object]) -> str:
+    return ", ".join(repr(str(name)) for name in names)
+
+
+class Replay(Generic[Key]):
+    """The values so far, by key: tensors where they depend on the input, else what the importer has for constants."""
+
+    def __init__(self, builder: GraphBuilder) -> None:
+        self.builder = builder
+        self._values: dict[Key, Any] = {}
+        self._input: Key | None = None
+
+    def start(self, key: Key, tensor: Tensor) -> None:
+        """Begin with the network's input."""
+        self._input = key
+        self.define(key, tensor)
+
+    def define(self, key: Key, value: Any) -> None:
+        """Keep a value; a result that the model does not name is not read again."""
+        if key:
+            self._values[key] = value
+
+    def named(self, key: Key) -> Any:
+        return self._values[key]
+
+    def depends(self, node: Node[Key]) -> bool:
+        """Whether a node reads something that depends on the network's input."""
+        return any(holds_tensor(self._values.get(key)) for key in node.inputs)
+
+    def cut_before(self, node: Node[Key]) -> tuple[str | Option, ...]:
+        """The advice to end the model before a node, where something is before it."""
+        for key in node.inputs:
+            if key != self._input and holds_tensor(self._values.get(key)):
+                return "; ", Option("until", str(key)), " cuts the model before it"
+        return ()
+
+
+def holds_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) or (isinstance(value, tuple | list) and any(map(holds_tensor, value)))
+
+
+class Call(ABC):
+    """One node about to be carried out: what an operator's entry in the table reads its arguments from."""
+
+    replay: Replay[Any]
+    node: Any
+
+    @property
+    def builder(self) -> GraphBuilder:
+        return self.replay.builder
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What a stage that the node closes is called."""
+
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """The node and its operator, for errors."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """The operation as the user knows it, for display."""
+
+    @abstractmethod
+    def scores(self) -> tuple[Value, Sequence[int]]:
+        """What a tail turns into probabilities, and the axes along which it makes them add up to 1."""
+
+    def why_unread(self) -> str:
+        """Why the operator is not in the table."""
+        curved = _plain_name(self.node.operator) in _CURVED
+        return "this operator is not piecewise affine and continuous" if curved else "this operator is not read"
+
+
+@dataclass(frozen=True)
+class Operators:
+    """An importer's operators by name, and how it carries out those on constants alone, None where the table does."""
+
+    table: Mapping[str, Operator]
+    fold: Callable[[Any], Any]
+
+    def run(self, call: Call, *, tail: bool) -> Any:
+        """What a node makes; ``tail`` says that it only rescales the output and is left out."""
+        try:
+            return _without_tail(call) if tail else self._evaluated(call)
+        except RefusedError as error:
+            raise AffineLensError(*error.parts, *call.replay.cut_before(call.node)).located(call.place) from error
+        except AffineLensError as error:
+            raise error.located(call.place) from error
+        except (ValueError, TypeError, OverflowError, MemoryError, IndexError) as error:
+            cause = " ".join(str(error).split())
+            raise AffineLensError(f"{call.place}: does not fit its inputs ({cause})") from error
+
+    def _evaluated(self, call: Call) -> Any:
+        folded = None if call.replay.depends(call.node) else self.fold(call)
+        if folded is not None:
+            return folded
+        if call.node.operator not in self.table:
+            raise RefusedError(call.why_unread())
+        call.builder.begin(call.label)
+        return self.table[call.node.operator](call)
+
+
+def _without_tail(call: Call) -> Tensor:
+    """The scores that the model's last step turns into probabilities."""
+    value, axes = call.scores()
+    operator = call.node.operator.strip("_")
+    if axes and prod(size for axis in axes for size in value.shape[axis : axis + 1]) == 1:
+        raise RefusedError(f"{operator} over axis {axes[0]} of a tensor of shape {value.shape} is constant")
+    call.builder.note(cut_off(call.name, operator))
+    return lifted(call.builder, value)
+
+
+def does(meaning: Callable[..., Any], *readers: Operator, **attributes: Operator) -> Operator:
+    """An operator's entry in a table: the function that means it, and what reads each of its arguments from a call."""
+
+    def operator(call: Call) -> Any:
+        named = {argument: read(call) for argument, read in attributes.items()}
+        return meaning(call.builder, *(read(call) for read in readers), **named)
+
+    return operator
+
+
+def name(call: Call) -> str:
+    return call.name
+
+
+def always(value: Any) -> Operator:
+    """A reader of what no call changes."""
+    return lambda call: value
+
+
+def first_of(operator: Operator) -> Operator:
+    """An operator of several results, of which all but the first are not read."""
+    return lambda call: (operator(call),)
+
+
+def _plain_name(operator: str) -> str:
+    return operator.replace("_", "").lower()
