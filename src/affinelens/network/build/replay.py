@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from affinelens.errors import AffineLensError, Option
 from affinelens.network.build.builder import GraphBuilder, Tensor
-from affinelens.network.build.values import RefusedError, Value, lifted
+from affinelens.network.build.values import Constant, Floats, RefusedError, Value, lifted
 from affinelens.network.note import cut_off
 
 Key = TypeVar("Key", bound=Hashable)
@@ -38,10 +38,19 @@ _CURVED = TAILS | {
 
 
 class Node(Protocol[ReadKey]):
-    """An operation of a model: its operator, and the keys of the values that it reads and makes."""
+    """An operation of a model: its operator, and the keys of the values that it reads and makes.
+
+    ``name`` is for stages and notes, ``place`` for errors, and ``label`` is the operation as the user knows it.
+    """
 
     @property
     def operator(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def place(self) -> str: ...
+    @property
+    def label(self) -> str: ...
     @property
     def inputs(self) -> Sequence[ReadKey]: ...
     @property
@@ -73,6 +82,20 @@ def tail_of(nodes: Sequence[AnyNode], output: Any, passive: Collection[str]) -> 
             return None
         output = node.inputs[0]
     return None
+
+
+def require_known(fixed: Iterable[str], inputs: Collection[str]) -> None:
+    """Refuse to fix what is no input."""
+    for name in fixed:
+        if name not in inputs:
+            raise AffineLensError(Option("fixed"), f" names {name!r}, but the inputs are {listed(inputs) or 'none'}")
+
+
+def require_one_input(inputs: Sequence[str]) -> None:
+    """Refuse a model that is a function of several inputs."""
+    if len(inputs) > 1:
+        others = Option("fixed", entries=tuple(inputs[1:]))
+        raise AffineLensError(f"the inputs are {listed(inputs)}, but a network has one; ", others, " leaves the first")
 
 
 def names_like(name: object, known: Iterable[str]) -> str:
@@ -122,34 +145,45 @@ def holds_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) or (isinstance(value, tuple | list) and any(map(holds_tensor, value)))
 
 
+@dataclass(frozen=True, eq=False)
 class Call(ABC):
-    """One node about to be carried out: what an operator's entry in the table reads its arguments from."""
+    """One node about to be carried out: what the table reads an operator's arguments from.
 
-    replay: Replay[Any]
+    A key says which argument, in the importer's way: a position or a name.
+    """
+
+    replay: Any
     node: Any
 
     @property
     def builder(self) -> GraphBuilder:
-        return self.replay.builder
+        builder: GraphBuilder = self.replay.builder
+        return builder
 
     @property
-    @abstractmethod
     def name(self) -> str:
         """What a stage that the node closes is called."""
+        return str(self.node.name)
 
-    @property
     @abstractmethod
-    def place(self) -> str:
-        """The node and its operator, for errors."""
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """The operation as the user knows it, for display."""
+    def value(self, key: Any) -> Any:
+        """An argument as a tensor or a constant."""
 
     @abstractmethod
     def scores(self) -> tuple[Value, Sequence[int]]:
         """What a tail turns into probabilities, and the axes along which it makes them add up to 1."""
+
+    def tensor(self, key: Any) -> Tensor:
+        return lifted(self.builder, self.value(key))
+
+    def constant(self, key: Any) -> Constant:
+        value = self.value(key)
+        if not isinstance(value, Constant):
+            raise AffineLensError(f"input {key} depends on the network's input; it must be a constant here")
+        return value
+
+    def numbers(self, key: Any) -> Floats:
+        return self.constant(key).numbers()
 
     def why_unread(self) -> str:
         """Why the operator is not in the table."""
@@ -169,12 +203,12 @@ class Operators:
         try:
             return _without_tail(call) if tail else self._evaluated(call)
         except RefusedError as error:
-            raise AffineLensError(*error.parts, *call.replay.cut_before(call.node)).located(call.place) from error
+            raise AffineLensError(*error.parts, *call.replay.cut_before(call.node)).located(call.node.place) from error
         except AffineLensError as error:
-            raise error.located(call.place) from error
+            raise error.located(call.node.place) from error
         except (ValueError, TypeError, OverflowError, MemoryError, IndexError) as error:
             cause = " ".join(str(error).split())
-            raise AffineLensError(f"{call.place}: does not fit its inputs ({cause})") from error
+            raise AffineLensError(f"{call.node.place}: does not fit its inputs ({cause})") from error
 
     def _evaluated(self, call: Call) -> Any:
         folded = None if call.replay.depends(call.node) else self.fold(call)
@@ -182,7 +216,7 @@ class Operators:
             return folded
         if call.node.operator not in self.table:
             raise RefusedError(call.why_unread())
-        call.builder.begin(call.label)
+        call.builder.begin(call.node.label)
         return self.table[call.node.operator](call)
 
 
@@ -204,6 +238,19 @@ def does(meaning: Callable[..., Any], *readers: Operator, **attributes: Operator
         return meaning(call.builder, *(read(call) for read in readers), **named)
 
     return operator
+
+
+def value(key: Any) -> Operator:
+    return lambda call: call.value(key)
+
+
+def tensor(key: Any) -> Operator:
+    return lambda call: call.tensor(key)
+
+
+def numbers(key: Any) -> Operator:
+    """An argument that must be a constant."""
+    return lambda call: call.numbers(key)
 
 
 def name(call: Call) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from affinelens.errors import AffineLensError, Option
 from affinelens.network.build.builder import GraphBuilder
-from affinelens.network.build.replay import listed, names_like, needed, tail_of
+from affinelens.network.build.replay import listed, names_like, needed, require_known, require_one_input, tail_of
 from affinelens.network.build.shapes import Shape, checked_shape
 from affinelens.network.build.values import Constant, lifted
 from affinelens.network.canonical import Network
@@ -102,20 +102,13 @@ def _input_name(
     inputs: Mapping[str, onnx.ValueInfoProto], nodes: Sequence[Node], output: str, fixed: Mapping[str, Any]
 ) -> str:
     """The one input that is not fixed and that the output needs."""
-    for name in fixed:
-        if name not in inputs:
-            raise AffineLensError(Option("fixed"), f" names {name!r}, but the inputs are {listed(inputs) or 'none'}")
+    require_known(fixed, inputs)
     read = {output, *(name for node in nodes for name in node.inputs)}
     free = [name for name in inputs if name not in fixed]
     left = [name for name in free if name in read] or free
     if not left:
         raise AffineLensError("the model has no input that is left free; a network is a function of one input")
-    if len(left) > 1:
-        raise AffineLensError(
-            f"the inputs are {listed(left)}, but a network has one; ",
-            Option("fixed", entries=tuple(left[1:])),
-            " leaves the first",
-        )
+    require_one_input(left)
     return left[0]
 
 

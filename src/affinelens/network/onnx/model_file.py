@@ -97,6 +97,14 @@ class Node:
             raise AffineLensError(f"node {name!r} ({operator}): an attribute has no readable value") from error
         return cls(operator, name, tuple(node.input), tuple(node.output), attributes)
 
+    @property
+    def label(self) -> str:
+        return self.operator
+
+    @property
+    def place(self) -> str:
+        return f"node {self.name!r} ({self.operator})"
+
     def has(self, position: int) -> bool:
         """Whether an optional input is given."""
         return position < len(self.inputs) and self.inputs[position] != ""

@@ -9,7 +9,7 @@ from operator import itemgetter
 import numpy as np
 
 from affinelens.errors import AffineLensError
-from affinelens.network.build.layout import concatenated, padded, rearranged, reshaped
+from affinelens.network.build.operators import concatenated, padded, rearranged, reshaped
 from affinelens.network.build.shapes import checked_axis, common_shape
 from affinelens.network.build.values import Constant, RefusedError, Value
 from affinelens.network.onnx.model_file import FLOATS, type_name

@@ -5,17 +5,16 @@ A value is a :class:`Tensor` where it depends on the input and a :class:`Constan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from affinelens.errors import AffineLensError
-from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.replay import Call, Operator, Replay
 from affinelens.network.build.shapes import checked_axis
-from affinelens.network.build.values import Array, Constant, Floats, Value, lifted
+from affinelens.network.build.values import Array, Constant, Value
 from affinelens.network.onnx.model_file import Node, TensorProto, read_tensor
 
 
@@ -38,24 +37,11 @@ class NodeReplay(Replay[str]):
         return value
 
 
-@dataclass(frozen=True, eq=False)
 class NodeCall(Call):
-    """One node about to be run."""
+    """One node about to be run; its inputs are known by their positions."""
 
     replay: NodeReplay
     node: Node
-
-    @property
-    def name(self) -> str:
-        return self.node.name
-
-    @property
-    def place(self) -> str:
-        return f"node {self.node.name!r} ({self.node.operator})"
-
-    @property
-    def label(self) -> str:
-        return self.node.operator
 
     @property
     def opset(self) -> int:
@@ -64,28 +50,14 @@ class NodeCall(Call):
     def has(self, position: int) -> bool:
         return self.node.has(position)
 
-    def value(self, position: int) -> Value:
-        if not self.has(position):
-            raise AffineLensError(f"input {position} is missing")
-        return self.replay.named(self.node.inputs[position])
+    def value(self, key: int) -> Value:
+        if not self.has(key):
+            raise AffineLensError(f"input {key} is missing")
+        return self.replay.named(self.node.inputs[key])
 
     def values(self) -> list[Value]:
         """All inputs of an operator that takes any number of them."""
         return [self.value(position) for position in range(max(len(self.node.inputs), 1))]
-
-    def tensor(self, position: int) -> Tensor:
-        return lifted(self.builder, self.value(position))
-
-    def constant(self, position: int) -> Constant:
-        value = self.value(position)
-        if isinstance(value, Tensor):
-            raise AffineLensError(
-                f"{self.node.inputs[position]!r} depends on the network's input; it must be a constant here"
-            )
-        return value
-
-    def numbers(self, position: int) -> Floats:
-        return self.constant(position).numbers()
 
     def integers(self, position: int) -> list[int]:
         constant = self.constant(position)
@@ -131,24 +103,6 @@ class NodeCall(Call):
         if "Sequence" in operator or operator.startswith("Optional"):
             return "sequences and optional values are not read; tensors are needed"
         return super().why_unread()
-
-
-def value(position: int) -> Operator:
-    return lambda call: call.value(position)
-
-
-def tensor(position: int) -> Operator:
-    return lambda call: call.tensor(position)
-
-
-def numbers(position: int) -> Operator:
-    """An input that must be a constant."""
-    return lambda call: call.numbers(position)
-
-
-def optional(read: Callable[[int], Operator], position: int) -> Operator:
-    """What a reader finds in an input that may be left out."""
-    return lambda call: read(position)(call) if call.has(position) else None
 
 
 def number(attribute: str, default: float) -> Operator:

@@ -10,13 +10,12 @@ import numpy as np
 from affinelens.errors import AffineLensError
 from affinelens.network.build import nonlinear, operators, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
-from affinelens.network.build.layout import rearranged
-from affinelens.network.build.replay import Operator, Operators, always, does, name
+from affinelens.network.build.replay import Operator, Operators, always, does, name, numbers, tensor, value
 from affinelens.network.build.values import Constant, Floats, Value
 from affinelens.network.onnx import image_nodes as images
 from affinelens.network.onnx import moving_nodes as moves
 from affinelens.network.onnx.folding import fold, shape_of, size_of, stored
-from affinelens.network.onnx.node_call import NodeCall, flag, number, numbers, optional, tensor, value
+from affinelens.network.onnx.node_call import NodeCall, flag, number
 
 # What may follow a tail on the way to the output: the order of the scores stays as it is.
 PASSIVE = {"Cast", "Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"}
@@ -53,9 +52,13 @@ def _matrix(position: int, attribute: str) -> Operator:
         if len(factor.shape) != 2:
             raise AffineLensError(f"matrices are needed, but input {position} has shape {factor.shape}")
         turned = call.node.integer(attribute, 0)
-        return rearranged(call.builder, factor, lambda array: array.T) if turned else factor
+        return operators.rearranged(call.builder, factor, lambda array: array.T) if turned else factor
 
     return matrix
+
+
+def _addend(call: NodeCall) -> Value | None:
+    return call.value(2) if call.has(2) else None
 
 
 def _gemm_factors(call: NodeCall) -> tuple[Floats, Floats]:
@@ -104,9 +107,7 @@ OPERATORS = Operators(
         "Expand": moves.expand,
         "Flatten": moves.flatten,
         "Gather": moves.gather,
-        "Gemm": does(
-            operators.affine_product, _matrix(0, "transA"), _matrix(1, "transB"), optional(value, 2), _gemm_factors
-        ),
+        "Gemm": does(operators.affine_product, _matrix(0, "transA"), _matrix(1, "transB"), _addend, _gemm_factors),
         "GlobalAveragePool": does(GraphBuilder.mean_over, tensor(0), images.spatial_axes, keep=always(True)),
         "GlobalMaxPool": does(nonlinear.maximum_over, tensor(0), images.spatial_axes, name, keep=always(True)),
         "HardSigmoid": _hard_sigmoid,

@@ -6,7 +6,6 @@ A value is a :class:`Tensor` where it depends on the input, else what torch comp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import Any
@@ -15,11 +14,10 @@ import numpy as np
 import torch
 from torch.fx.node import Node, map_arg
 
-from affinelens.errors import AffineLensError
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.replay import Call, Operator, Replay
 from affinelens.network.build.shapes import Shape, require_size
-from affinelens.network.build.values import Constant, Floats, RefusedError, Value, lifted
+from affinelens.network.build.values import Constant, RefusedError, Value, lifted
 from affinelens.network.torch.exported_node import ExportedNode
 
 # The largest size whose positions float32 counts exactly.
@@ -61,24 +59,11 @@ def constant(value: Any, reader: ExportedNode, name: str = "") -> Constant:
     return Constant(wide.numpy(force=True), name or "a number in the graph")
 
 
-@dataclass(frozen=True, eq=False)
 class AtenCall(Call):
-    """One operation about to be run."""
+    """One operation about to be run; its arguments are known by their names."""
 
     replay: AtenReplay
     node: ExportedNode
-
-    @property
-    def name(self) -> str:
-        return self.node.name
-
-    @property
-    def place(self) -> str:
-        return f"{self.node.name} ({self.node.target})"
-
-    @property
-    def label(self) -> str:
-        return self.node.label
 
     @property
     def shape(self) -> Shape:
@@ -94,13 +79,9 @@ class AtenCall(Call):
     def given(self, argument: str) -> Any:
         return self.replay.resolved(self._raw(argument))
 
-    def value(self, argument: str) -> Any:
+    def value(self, key: str) -> Any:
         """An argument as a tensor or a constant; None where it is left out."""
-        raw = self._raw(argument)
-        return None if raw is None or self.given(argument) is None else self.replay.value(raw, self.node)
-
-    def tensor(self, argument: str) -> Tensor:
-        return lifted(self.builder, self.value(argument))
+        return None if self.given(key) is None else self.replay.value(self._raw(key), self.node)
 
     def first(self) -> Tensor:
         """The operator's first argument, whatever its name."""
@@ -108,12 +89,6 @@ class AtenCall(Call):
 
     def tensors(self) -> list[Tensor]:
         return [lifted(self.builder, self.replay.value(source, self.node)) for source in self._raw("tensors")]
-
-    def numbers(self, argument: str) -> Floats:
-        value = self.value(argument)
-        if not isinstance(value, Constant):
-            raise AffineLensError(f"argument {argument} depends on the network's input; it must be a constant here")
-        return value.numbers()
 
     def sizes(self, argument: str, axes: int) -> tuple[int, ...]:
         """One number for every axis; a single one stands for all, and none at all stays none."""
@@ -164,19 +139,6 @@ def _arguments(target: Any) -> dict[str, tuple[int, Any]]:
         entry.name: (position, entry.default_value if entry.has_default_value() else None)
         for position, entry in enumerate(target._schema.arguments)
     }
-
-
-def value(argument: str) -> Operator:
-    return lambda call: call.value(argument)
-
-
-def tensor(argument: str) -> Operator:
-    return lambda call: call.tensor(argument)
-
-
-def numbers(argument: str) -> Operator:
-    """An argument that must be a constant."""
-    return lambda call: call.numbers(argument)
 
 
 def flag(argument: str) -> Operator:

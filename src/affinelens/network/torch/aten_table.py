@@ -11,12 +11,11 @@ import torch
 from affinelens.errors import AffineLensError
 from affinelens.network.build import nonlinear, operators, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
-from affinelens.network.build.layout import padded
-from affinelens.network.build.replay import Operator, Operators, always, does, first_of, name
+from affinelens.network.build.replay import Operator, Operators, always, does, first_of, name, numbers, tensor, value
 from affinelens.network.build.values import Floats, RefusedError
 from affinelens.network.note import combined
 from affinelens.network.torch import image_operators as images
-from affinelens.network.torch.aten_call import AtenCall, constant, flag, numbers, tensor, value
+from affinelens.network.torch.aten_call import AtenCall, constant, flag
 
 
 def _fold(call: AtenCall) -> Any:
@@ -65,7 +64,8 @@ def _pad(call: AtenCall) -> Any:
         return call.moved()
     source, given = call.first(), list(call.given("pad"))
     widths = [(0, 0)] * (len(source.shape) - len(given) // 2) + list(zip(given[::2], given[1::2], strict=True))[::-1]
-    return padded(call.builder, source, widths, fill=float(call.numbers("value")) if call.given("value") else 0.0)
+    fill = float(call.numbers("value")) if call.given("value") else 0.0
+    return operators.padded(call.builder, source, widths, "constant", fill)
 
 
 def _like(call: AtenCall) -> Any:

@@ -38,8 +38,8 @@ class ExportedNode:
         return f"{stack[-1]}/{self.node.name}" if stack and stack[-1] else self.node.name
 
     @property
-    def target(self) -> str:
-        return self.operator if self.node.target is python.getitem else str(self.node.target)
+    def place(self) -> str:
+        return f"{self.name} ({'getitem' if self.operator == 'getitem' else self.node.target})"
 
     @cached_property
     def label(self) -> str:

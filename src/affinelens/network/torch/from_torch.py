@@ -20,7 +20,7 @@ import numpy as np
 
 from affinelens.errors import AffineLensError, MissingExtraError, Option
 from affinelens.network.build.builder import GraphBuilder
-from affinelens.network.build.replay import names_like, needed, tail_of
+from affinelens.network.build.replay import names_like, needed, require_known, require_one_input, tail_of
 from affinelens.network.build.shapes import checked_shape
 from affinelens.network.build.values import lifted
 from affinelens.network.canonical import Network
@@ -147,22 +147,13 @@ def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[d
     One argument must be left.
     """
     arguments = inspect.signature(module.forward).parameters
-    for name in fixed:
-        if name not in arguments:
-            raise AffineLensError(
-                Option("fixed"), f" names {name!r}, but the forward pass takes {', '.join(arguments)}"
-            )
-    needed = [
+    require_known(fixed, arguments)
+    left = [
         name
         for name, argument in arguments.items()
         if argument.default is argument.empty and argument.kind is argument.POSITIONAL_OR_KEYWORD and name not in fixed
     ]
-    if len(needed) > 1:
-        raise AffineLensError(
-            f"the forward pass takes {', '.join(needed)}, but a network has one input; ",
-            Option("fixed", entries=tuple(needed[1:])),
-            " leaves the first",
-        )
+    require_one_input(left)
     kind = _number_format(module)
     tensors, notes = {}, []
     for name, values in fixed.items():
