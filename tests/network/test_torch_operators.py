@@ -231,6 +231,7 @@ PIECES = [
     lambda x: x.clamp(torch.linspace(-2, 0, 6), torch.linspace(0, 2, 6)),
     lambda x: x.clamp(torch.tensor([-np.inf, 0.0, 1.0, -1, 1, 0]), torch.tensor([0.0, np.inf, 1.0, 2, 3, 4])),
     lambda x: x.clamp(min=-x.flip(2)),
+    lambda x: x.clamp(torch.tensor(-0.5), x.flip(2)),
     lambda x: F.hardtanh(x, -0.3, 0.7),
     lambda x: F.relu6(3 * x),
     lambda x: F.hardsigmoid(x),

@@ -14,7 +14,7 @@ import numpy as np
 
 from affinelens.errors import AffineLensError, Option
 from affinelens.network.build.builder import GraphBuilder
-from affinelens.network.build.replay import listed, names_like, needed, require_known, require_one_input, tail_of
+from affinelens.network.build.graph import listed, names_like, needed, require_known, require_one_input, tail_of
 from affinelens.network.build.shapes import Shape, checked_shape
 from affinelens.network.build.values import Constant, lifted
 from affinelens.network.canonical import Network

@@ -96,15 +96,15 @@ def _factors(call: AtenCall) -> tuple[Floats, Floats]:
 
 def _linear(call: AtenCall) -> Tensor:
     product = call.builder.matmul_right(call.tensor("input"), call.numbers("weight").T)
-    return product if call.value("bias") is None else call.builder.add_constant(product, call.numbers("bias"))
+    return product if call.given("bias") is None else call.builder.add_constant(product, call.numbers("bias"))
 
 
 def _batch_norm(call: AtenCall) -> Tensor:
     mean = call.numbers("running_mean")
     return call.builder.batch_norm(
         call.tensor("input"),
-        gain=np.ones(len(mean)) if call.value("weight") is None else call.numbers("weight"),
-        shift=np.zeros(len(mean)) if call.value("bias") is None else call.numbers("bias"),
+        gain=np.ones(len(mean)) if call.given("weight") is None else call.numbers("weight"),
+        shift=np.zeros(len(mean)) if call.given("bias") is None else call.numbers("bias"),
         mean=mean,
         variance=call.numbers("running_var"),
         epsilon=float(call.given("eps")),
@@ -131,7 +131,7 @@ def _hard_sigmoid(call: AtenCall) -> Tensor:
 
 def _extremum(call: AtenCall, *, largest: bool) -> Any:
     """Of two tensors, along an axis (with the positions, which are not read), or of everything."""
-    if call.value("other") is not None:
+    if call.given("other") is not None:
         both = [call.value("self"), call.value("other")]
         return operators.extremum(call.builder, both, call.name, largest=largest)
     over = nonlinear.maximum_over if largest else nonlinear.minimum_over
@@ -181,7 +181,6 @@ _TABLE: dict[str, Operator] = {
     "relu6": does(nonlinear.clip, tensor("self"), always(np.array(0.0)), always(np.array(6.0)), name),
     "rrelu": does(nonlinear.rectify, tensor("self"), _mean_slope, name),
     "rsub": _subtract_from,
-    "softshrink": does(nonlinear.shrink, tensor("self"), numbers("lambd"), numbers("lambd"), name),
     "stack": _stack,
     "sub": does(GraphBuilder.subtract, tensor("self"), _scaled_other),
     "sum": does(GraphBuilder.sum_over, tensor("self"), AtenCall.reduced_axes, keep=flag("keepdim")),

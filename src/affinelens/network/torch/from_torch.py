@@ -20,7 +20,7 @@ import numpy as np
 
 from affinelens.errors import AffineLensError, MissingExtraError, Option
 from affinelens.network.build.builder import GraphBuilder
-from affinelens.network.build.replay import names_like, needed, require_known, require_one_input, tail_of
+from affinelens.network.build.graph import names_like, needed, require_known, require_one_input, tail_of
 from affinelens.network.build.shapes import checked_shape
 from affinelens.network.build.values import lifted
 from affinelens.network.canonical import Network

@@ -55,7 +55,7 @@ def _window(call: AtenCall, sizes: Sequence[int]) -> Window:
 
 
 def _kernel(call: AtenCall) -> tuple[Floats, Floats | None]:
-    return call.numbers("weight"), None if call.value("bias") is None else call.numbers("bias")
+    return call.numbers("weight"), None if call.given("bias") is None else call.numbers("bias")
 
 
 def convolution(call: AtenCall) -> Tensor:
