@@ -281,19 +281,7 @@ class Slice(Domain):
     def pulled_back(self, weights: Floats, offsets: Floats) -> tuple[Floats, Floats]:
         """Functions ``weights @ t + offsets`` as functions of x that agree with them on the slice.
 
-        Parameters
-        ----------
-        weights
-            float64 of shape (functions, dim).
-        offsets
-            float64 of shape (functions,).
-
-        Returns
-        -------
-        weights : numpy.ndarray
-            float64 of shape (functions, inputs).
-        offsets : numpy.ndarray
-            float64 of shape (functions,).
+        ``weights`` have shape (functions, dim) before and (functions, inputs) after; all are float64.
 
         Examples
         --------
@@ -319,14 +307,7 @@ class Slice(Domain):
 
     @classmethod
     def from_json(cls, origin: Any, basis: Any, shape: Any, window: Domain) -> Slice:
-        """Undo :meth:`to_json`, of the numbers and the window that :func:`affinelens.domain.domain_from_json` read.
-
-        Examples
-        --------
-        >>> import affinelens as al
-        >>> al.Slice.from_json([0.0, 0.0], [[1.0, 1.0]], [2], al.Box(0, 1, dim=1))
-        Slice(dimension 1 in 2 inputs, window Box([0], [1]))
-        """
+        """Undo :meth:`to_json`, of the numbers and the window that :func:`affinelens.domain.domain_from_json` read."""
         numbers = read_numbers(origin, "the slice's origin")
         if not (isinstance(shape, list) and all(isinstance(n, int) and n > 0 for n in shape)):
             raise AffineLensError(f"a slice of shape {shape!r:.40} is unknown")
