@@ -222,7 +222,7 @@ def load(path: str | Path) -> RegionSet:
     Raises
     ------
     AffineLensError
-        If the directory holds no run, or one that is damaged or was written by a later version.
+        If the directory holds no run, or one that is damaged or of another format version.
 
     Notes
     -----

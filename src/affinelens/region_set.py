@@ -74,7 +74,7 @@ class RegionSet(Regions):
 
     @classmethod
     def of(cls, regions: Regions) -> RegionSet:
-        """The front of what a walk found."""
+        """The front of what a walk found; costs nothing."""
         return cls(regions.network, regions.domain, regions.outcome, regions.options)
 
     def locate(self, x: ArrayLike) -> Any:
@@ -111,7 +111,15 @@ class RegionSet(Regions):
     def neighbor_values(self) -> NDArray[np.int64]:
         """The region beyond each facet, in the order of ``facet_values``; -1 on the domain's border.
 
-        In an incomplete set it is -1 as well where the region beyond was not found. They are looked up once.
+        int64 of shape (facets,). In an incomplete set it is -1 as well where the region beyond was not found. They are
+        looked up once.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.neighbor_values
+        array([-1,  1, -1,  0])
         """
         return neighbor_values(self)
 
@@ -159,7 +167,15 @@ class RegionSet(Regions):
 
     @property
     def columns(self) -> dict[str, str]:
-        """The names of the columns that :meth:`column` computes, and what they hold."""
+        """The names of the columns that :meth:`column` computes, and what they hold.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.columns["inradius"]
+        'radius of the largest ball inside'
+        """
         return quantity_names()
 
     def column(self, name: str) -> NDArray[Any]:
@@ -368,7 +384,15 @@ class RegionSet(Regions):
         return audit(self, samples=samples, seed=seed)
 
     def to_arrow(self, columns: Sequence[str] = ()) -> pyarrow.Table:
-        """The set as an Arrow table, with the given :attr:`columns` behind; these cost what :meth:`column` says."""
+        """The set as an Arrow table, with the given :attr:`columns` behind; these cost what :meth:`column` says.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.to_arrow(["volume"]).column_names
+        ['point', 'pattern', 'facets', 'facet_signs', 'exact_coordinates', 'volume']
+        """
         return to_arrow(self, columns)
 
     def to_pandas(self, columns: Sequence[str] = ()) -> pandas.DataFrame:
@@ -377,6 +401,20 @@ class RegionSet(Regions):
         The point is in inputs ``x0, x1, ...`` or, on a slice, in slice coordinates ``t0, t1, ...``. A column of
         :attr:`columns` with several numbers a region becomes one column each, as ``center_0, center_1, ...``; these
         cost what :meth:`column` says.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> print(rs.to_pandas(["volume"]).to_string(index=False))
+           x0 pattern  facets  volume
+        -0.75     [0]       2     0.5
+         0.25     [1]       2     1.5
         """
         return to_pandas(self, columns)
 
@@ -385,6 +423,18 @@ class RegionSet(Regions):
 
         Nodes have ``point``, ``facets`` (how many) and ``on_border`` (whether the domain bounds it); edges have
         ``hyperplane`` (its number) and ``unit`` (the same in words).
+
+        Raises
+        ------
+        MissingExtraError
+            If networkx is not installed.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> graph = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1)).to_networkx()
+        >>> graph.nodes[0]["point"], graph.edges[0, 1]["unit"]
+        ((-0.75,), 'stage 1, unit 0')
         """
         return to_networkx(self)
 
@@ -415,16 +465,39 @@ class RegionSet(Regions):
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the set as a run directory (Parquet and a JSON manifest) that :func:`affinelens.load` reads.
 
+        Parameters
+        ----------
+        path
+            The directory; it is written whole or not at all.
+        overwrite
+            Replace a run that is already there.
+
+        Raises
+        ------
+        AffineLensError
+            If something is there already, or it cannot be written.
+
         Examples
         --------
         >>> import affinelens as al
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
         >>> rs = al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
-        >>> rs.save("run")  # doctest: +SKIP
+        >>> with TemporaryDirectory() as folder:
+        ...     rs.save(Path(folder) / "run").name
+        'run'
         """
         return save(self, Path(path), overwrite=overwrite)
 
     def summary(self) -> dict[str, str]:
-        """What the set is, as labels and short texts."""
+        """What the set is, as labels and short texts.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1)).summary()["network"]
+        'Network(1-1-1, 1 units in 1 stage)'
+        """
         return summary(self)
 
     def _repr_html_(self) -> str:
