@@ -183,6 +183,11 @@ class RegionSet(Regions):
 
         On a slice, lengths, volumes and slopes are those of the slice's coordinates.
 
+        Parameters
+        ----------
+        name
+            One of :attr:`columns`.
+
         Returns
         -------
         numpy.ndarray
@@ -252,8 +257,15 @@ class RegionSet(Regions):
         """Where the network's decision changes, exactly: the boundary's pieces, its measure and the classes' volumes.
 
         A network with several outputs decides for the largest one, and of equal ones for the first. With one output,
-        or if ``output`` names one, the classes are 1 where it is above the threshold (0 unless given) and 0 elsewhere.
-        In an incomplete set there is nothing to say about where regions are missing.
+        or if one is named, the classes are 1 where it is above the threshold and 0 elsewhere. In an incomplete set
+        there is nothing to say about where regions are missing.
+
+        Parameters
+        ----------
+        output
+            The number of the output that decides alone.
+        threshold
+            What it is compared with; 0 unless given.
 
         Notes
         -----
@@ -274,9 +286,23 @@ class RegionSet(Regions):
     ) -> Distance | Distances:
         """How far an input is from where the decision changes within the domain, and the nearest point there.
 
-        Takes one input or several (a row each; the answer then has columns), on a slice also slice coordinates, and the
-        Euclidean norm ``"l2"`` or the maximum norm ``"linf"`` of a change to the inputs. The decision is that of
-        :meth:`decision_boundary`, whose walk it costs unless that was asked for before.
+        Parameters
+        ----------
+        x
+            One input or several, a row each; on a slice also slice coordinates.
+        norm
+            What the change to the inputs is measured in: ``"l2"``, the Euclidean norm, or ``"linf"``, the maximum norm.
+        output, threshold
+            Which decision, as for :meth:`decision_boundary`.
+
+        Returns
+        -------
+        Distance or Distances
+            ``value`` and ``point`` for one input; columns of them for several.
+
+        Notes
+        -----
+        Costs the walk of :meth:`decision_boundary`, unless that was asked for before.
 
         Examples
         --------
@@ -289,7 +315,12 @@ class RegionSet(Regions):
         return self.decision_boundary(output=output, threshold=threshold).distance(x, norm=norm)
 
     def lipschitz_constant(self, norm: str = "l2") -> float:
-        """The network's local Lipschitz constant, in ``"l2"`` or ``"linf"``: its largest slope over the regions.
+        """The network's local Lipschitz constant: its largest slope over the regions.
+
+        Parameters
+        ----------
+        norm
+            Of inputs and outputs: ``"l2"`` or ``"linf"``.
 
         Notes
         -----
@@ -384,7 +415,12 @@ class RegionSet(Regions):
         return audit(self, samples=samples, seed=seed)
 
     def to_arrow(self, columns: Sequence[str] = ()) -> pyarrow.Table:
-        """The set as an Arrow table, with the given :attr:`columns` behind; these cost what :meth:`column` says.
+        """The set as an Arrow table, one row a region.
+
+        Parameters
+        ----------
+        columns
+            Which of :attr:`columns` to add behind; these cost what :meth:`column` says.
 
         Examples
         --------
@@ -398,9 +434,13 @@ class RegionSet(Regions):
     def to_pandas(self, columns: Sequence[str] = ()) -> pandas.DataFrame:
         """A data frame with one row a region: its point, pattern and number of facets, then the given columns.
 
-        The point is in inputs ``x0, x1, ...`` or, on a slice, in slice coordinates ``t0, t1, ...``. A column of
-        :attr:`columns` with several numbers a region becomes one column each, as ``center_0, center_1, ...``; these
-        cost what :meth:`column` says.
+        The point is in inputs ``x0, x1, ...`` or, on a slice, in slice coordinates ``t0, t1, ...``.
+
+        Parameters
+        ----------
+        columns
+            Which of :attr:`columns` to add behind; these cost what :meth:`column` says. One with several numbers a
+            region becomes one column each, as ``center_0, center_1, ...``.
 
         Raises
         ------
@@ -439,13 +479,23 @@ class RegionSet(Regions):
         return to_networkx(self)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the set with matplotlib and return the axes: on ``ax``, or on a figure of their own, ``ax.figure``.
+        """Draw the set with matplotlib and return the axes.
 
-        In the plane (:func:`affinelens.plot.partition`) options are ``color`` (``"neighbors"``, ``"class"``,
-        ``"volume"``, ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, ``"plain"`` or a number a region),
-        ``boundary``, ``hyperplanes``, ``points`` and ``labels``, ``window`` and ``legend``. In space
-        (:func:`affinelens.plot.solid`) they are ``color``, ``cut``, ``explode`` and ``legend``; on a line the
-        function's graph is drawn (:func:`affinelens.plot.graph`).
+        Parameters
+        ----------
+        ax
+            Axes to draw on; otherwise they get a figure of their own, ``ax.figure``.
+        options
+            In the plane (:func:`affinelens.plot.partition`) ``color`` (``"neighbors"``, ``"class"``, ``"volume"``,
+            ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, ``"plain"`` or a number a region), ``boundary``,
+            ``hyperplanes``, ``points`` and ``labels``, ``window`` and ``legend``. In space
+            (:func:`affinelens.plot.solid`) ``color``, ``cut``, ``explode`` and ``legend``. On a line the function's
+            graph is drawn (:func:`affinelens.plot.graph`).
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
 
         Notes
         -----

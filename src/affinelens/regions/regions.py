@@ -131,6 +131,11 @@ class Regions:
     def pattern(self, index: int) -> Patterns:
         """The pattern of one region, over all of the network's choices: unsigned integers of shape (choices,).
 
+        Parameters
+        ----------
+        index
+            The region's row.
+
         Examples
         --------
         >>> import affinelens as al
@@ -208,7 +213,12 @@ class Regions:
         return Hyperplanes(self.network, self.domain.frame)
 
     def describe_hyperplane(self, number: int) -> str:
-        """A hyperplane by its number, in words: a constraint of the domain or a unit of the network.
+        """A hyperplane in words: a constraint of the domain or a unit of the network.
+
+        Parameters
+        ----------
+        number
+            One of :attr:`facet_values`.
 
         Examples
         --------
