@@ -1,6 +1,6 @@
 """Train the two-moons classifier that comes with the package (2-16-16-2, ReLU); numpy is all it needs.
 
-Run ``python examples/train_two_moons.py`` to write ``src/affinelens/data/two_moons.npz`` anew.
+Run ``python examples/train_two_moons.py`` to write ``src/affinelens/cli/two_moons.npz`` anew.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 SIZES = (2, 16, 16, 2)
 SAMPLES, STEPS, BATCH, RATE, SEED = 400, 4000, 64, 3e-3, 0
-TARGET = Path(__file__).resolve().parents[1] / "src" / "affinelens" / "data" / "two_moons.npz"
+TARGET = Path(__file__).resolve().parents[1] / "src" / "affinelens" / "cli" / "two_moons.npz"
 
 
 def two_moons(generator: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:

@@ -17,7 +17,7 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 HEAVY = ("torch", "onnx", "pandas", "matplotlib", "pyarrow", "rich", "distributed")
 
 
-@pytest.mark.parametrize("module", ["affinelens", "affinelens.cli.commands"])
+@pytest.mark.parametrize("module", ["affinelens", "affinelens.cli"])
 def test_import_brings_in_nothing_heavy(module: str) -> None:
     script = f"import sys, {module}; print(*sorted(set({HEAVY}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
@@ -63,6 +63,6 @@ def test_the_readme_example_runs_as_printed(tmp_path: Path, monkeypatch: pytest.
     exec(compile(block[1], str(README), "exec"), {"__name__": "readme"})
 
 
-@pytest.mark.parametrize("name", ["py.typed", "data/two_moons.npz"])
+@pytest.mark.parametrize("name", ["py.typed", "cli/two_moons.npz"])
 def test_package_data_is_there(name: str) -> None:
     assert (Path(al.__file__).parent / name).is_file()

@@ -20,7 +20,7 @@ CLASSES = [name for name in NAMES if inspect.isclass(getattr(al, name))]
 FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(al, name))]
 # Classes that users make themselves.
 CONSTRUCTED = ["Box", "Point", "Polytope", "Slice"]
-INTERNAL = {"adjoint", "corners", "places", "restricted_functions", "switching_part"}
+INTERNAL = {"adjoint", "corners", "known_vertices", "places", "restricted_functions", "results", "switching_part"}
 
 
 def members(owner: type) -> Iterator[tuple[str, Any]]:

@@ -238,7 +238,8 @@ def load(path: str | Path) -> RegionSet:
     ...     al.load(rs.save(Path(folder) / "run"))
     RegionSet(2 regions, COMPLETE, dimension 1, by vertex)
     """
-    return RegionSet.of(load_regions(path))
+    saved = load_regions(path)
+    return RegionSet(saved.network, saved.domain, saved.outcome, saved.options)
 
 
 def require_complete(outcome: Outcome) -> None:
@@ -281,14 +282,19 @@ def require_domain(domain: Any) -> None:
 
 def compile_for(model: Any, domain: Domain) -> Network:
     """Compile a model and check that it takes the domain's inputs."""
-    try:
-        compiled = compile_model(model, inputs=domain.inputs)
-    except AffineLensError as error:
-        if any(option in str(error) for option in ("until=", "input_shape=", "fixed=")):
-            raise type(error)(f"{error} (an option of affinelens.network, whose result can be given here)") from error
-        raise
+    compiled = compile_given(model, domain)
     require_inputs(compiled, domain)
     return compiled
+
+
+def compile_given(model: Any, domain: Domain) -> Network:
+    """Compile a model where its options cannot be given; sizes it leaves open are the domain's."""
+    try:
+        return compile_model(model, inputs=domain.inputs)
+    except AffineLensError as error:
+        if error.options:
+            raise error.between("", " (an option of affinelens.network, whose result can be given here)") from error
+        raise
 
 
 def require_inputs(network: Network, domain: Domain) -> None:

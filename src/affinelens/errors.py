@@ -2,13 +2,40 @@
 
 Every message is a single sentence that says what was found, what is accepted and the nearest fix. Code that
 knows more than the place where the error arose (a file name, a node) adds it with :meth:`AffineLensError.located`.
+Options that a sentence speaks of are values in it, so that Python and the command line each show their own words.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of :func:`affinelens.network` in a sentence: named alone, with a value, or with entries by name."""
+
+    name: str
+    value: Any = None
+    entries: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The option as Python has it."""
+        if self.entries:
+            return f"{self.name}={{{', '.join(f'{entry!r}: values' for entry in self.entries)}}}"
+        return f"{self.name}={'' if self.value is None else repr(self.value)}"
+
 
 class AffineLensError(ValueError):
     """Input that AffineLens cannot take; the message names it and the nearest fix.
+
+    The message is given in parts, texts and options, which follow each other without a space.
+
+    Attributes
+    ----------
+    parts : tuple of str or Option
+        As they were given.
 
     Examples
     --------
@@ -20,16 +47,38 @@ class AffineLensError(ValueError):
     the box is empty: input 0 has lower bound 1 above its upper bound -1; swap them
     """
 
+    def __init__(self, *parts: str | Option) -> None:
+        super().__init__(*parts)
+        self.parts = parts
+
+    def __str__(self) -> str:
+        return self.worded(str)
+
+    def worded(self, wording: Callable[[Option], str]) -> str:
+        """The sentence, with each of its options in the words of whoever shows it."""
+        return "".join(wording(part) if isinstance(part, Option) else part for part in self.parts)
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options that the sentence speaks of."""
+        return tuple(part for part in self.parts if isinstance(part, Option))
+
     def located(self, place: str) -> AffineLensError:
         """Return the same error with the place it came from in front.
 
         Examples
         --------
         >>> import affinelens as al
-        >>> al.AffineLensError("holds no statements").located("prop.vnnlib")
-        AffineLensError('prop.vnnlib: holds no statements')
+        >>> print(al.AffineLensError("holds no statements").located("prop.vnnlib"))
+        prop.vnnlib: holds no statements
         """
-        return type(self)(f"{place}: {self}")
+        return self.between(f"{place}: ", "")
+
+    def between(self, before: str, after: str) -> AffineLensError:
+        """Return the same error with something in front of its sentence and behind it."""
+        if not self.options:
+            return type(self)(f"{before}{self}{after}")
+        return type(self)(*(part for part in (before, *self.parts, after) if part))
 
 
 class MissingExtraError(AffineLensError, ImportError):

@@ -72,11 +72,6 @@ class RegionSet(Regions):
     array([0, 2, 4, 5])
     """
 
-    @classmethod
-    def of(cls, regions: Regions) -> RegionSet:
-        """The front of what a walk found; costs nothing."""
-        return cls(regions.network, regions.domain, regions.outcome, regions.options)
-
     def locate(self, x: ArrayLike) -> Any:
         """The region that contains x: its index, or -1 where there is none.
 

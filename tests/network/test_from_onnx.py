@@ -110,7 +110,7 @@ def test_batch_norm(tmp_path: Path) -> None:
     constants = {"g": weights(3), "b": weights(3), "m": weights(3), "v": RNG.uniform(0.5, 2, 3)}
     nodes = [node("BatchNormalization", "x g b m v", "h", epsilon=0.01), node("Relu", "h", "y")]
     net = assert_same_function(model(nodes, constants, [1, 3, 2]), tmp_path)
-    assert any("batch norm" in note for note in net.notes)
+    assert any("batch norm" in note.text for note in net.notes)
     trained = [node("BatchNormalization", "x g b m v", "y mean var", training_mode=1)]
     message = refusal(model(trained, constants, [1, 3, 2]), tmp_path)
     assert "the_BatchNormalization" in message

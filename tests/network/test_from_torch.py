@@ -86,7 +86,7 @@ def test_nested_residual_module_with_batch_norm_and_reused_activation() -> None:
     net = assert_same_function(Residual(), (3,))
     assert [k for k, _ in net.stages[2].linear.sources] == [1, 2]
     assert len(net.stages) == 5
-    assert any("batch norm" in note for note in net.notes)
+    assert any("batch norm" in note.text for note in net.notes)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_constants_combined_by_the_model_are_noted() -> None:
         expected = (module.layer.weight * 0.1).double().numpy()
     assert np.array_equal(net.output.sources[0][1].weight, expected)
     assert len(net.notes) == 1
-    assert "aten.mul" in net.notes[0]
+    assert "aten.mul" in net.notes[0].text
 
 
 def test_the_module_is_left_as_it_was() -> None:

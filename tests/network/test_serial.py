@@ -15,6 +15,7 @@ from affinelens.errors import AffineLensError
 from affinelens.network import AffineSum, MaxGroups, Stage
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, Scale, Select, Sparse, Sum
+from affinelens.network.note import Note, NoteKind
 from affinelens.network.serial import network_from_data, network_to_data
 from networks import HARD_TANH, RELU, activation
 
@@ -32,7 +33,7 @@ def rich_network() -> Network:
     window = Convolution(rng.standard_normal((1, 1, 1, 2)), (3,), (3,), (1,), (2,), (1,), adjoint=True)
     second = Stage("second", AffineSum(3, ((0, sparse), (1, window))), MaxGroups(np.array([0, 1, 3])))
     output = AffineSum(1, ((2, Dense(rng.standard_normal((1, 2)))),), Dense(np.array([[0.5]])))
-    return Network((2,), (first, second), output, ("a note",))
+    return Network((2,), (first, second), output, (Note(NoteKind.ROUNDED, "a weight was rounded", "first"),))
 
 
 def test_round_trip_keeps_everything() -> None:
@@ -44,6 +45,22 @@ def test_round_trip_keeps_everything() -> None:
     assert [stage.name for stage in back.stages] == ["first", "second"]
     x = [0.3, -0.7]
     assert back.evaluate_exact(x) == net.evaluate_exact(x)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("s: the final Softmax was cut off; the argmax along its axis is unchanged", NoteKind.CUT_OFF),
+        ("n: batch norm's gain / sqrt(variance + epsilon) was rounded once to float64", NoteKind.ROUNDED),
+        ("m: constants were combined by Mul in the model's own arithmetic", NoteKind.COMBINED),
+        ("ReLU between the layers is assumed: a file of weights does not say", NoteKind.ASSUMED),
+    ],
+)
+def test_notes_that_were_saved_as_sentences_are_known_by_them(sentence: str, kind: NoteKind) -> None:
+    structure, arrays = network_to_data(rich_network())
+    del structure["note_parts"]
+    (note,) = network_from_data({**structure, "notes": [sentence]}, arrays).notes
+    assert (note.kind, str(note)) == (kind, sentence)
 
 
 def test_the_arrays_hold_plain_numbers() -> None:

@@ -304,7 +304,7 @@ def test_refusals_name_the_operation_and_where_to_cut(function: Any, words: list
 def test_a_final_softmax_is_cut_off_and_noted(tail: Any) -> None:
     body = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
     net = network(nn.Sequential(body, tail, nn.Flatten()))
-    assert "cut off" in net.notes[0]
+    assert "cut off" in net.notes[0].text
     assert net.digest == network(body).digest
 
 

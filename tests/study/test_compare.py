@@ -92,6 +92,9 @@ def test_a_comparison_is_replaced_only_if_asked(tmp_path: Path) -> None:
         (["a.npz", "a.npz"], "given twice"),
         ({"good": layers(2, 3, 1), "other": layers(3, 3, 1)}, "other: the network takes 3 inputs"),
         ({"good": layers(2, 3, 1), "bad": 7}, "bad: cannot read a network from int"),
+        ({"good": layers(2, 3, 1), "bad": "none.npz"}, "^bad: none.npz: no such file"),
+        ([layers(2, 3, 1), "none.npz"], "^none.npz: no such file"),
+        ([layers(2, 3, 1), "some/none.npz"], "^some/none.npz: no such file"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_anything_is_written(tmp_path: Path, models: Any, words: str) -> None:

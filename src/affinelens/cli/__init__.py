@@ -1,5 +1,46 @@
-"""The command line; :mod:`affinelens.cli.commands` has the entry point."""
+"""The command line: each command is a file, and :mod:`affinelens.cli.commands` lists them.
 
-from affinelens.cli.commands import main
+A command reads its arguments, calls the same functions a Python user would, and prints either a short text or, with
+``--json``, one object. Errors are one sentence on stderr with exit code 2; Ctrl-C keeps what was found and exits with
+130.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from affinelens.cli.command_output import BAD_INPUT, INTERRUPTED
+from affinelens.cli.commands import commands
+from affinelens.cli.model_options import on_command_line
+from affinelens.errors import AffineLensError
 
 __all__ = ["main"]
+
+
+def main() -> None:
+    """Entry point: run a command and turn every expected failure into one sentence."""
+    try:
+        sys.exit(commands(prog_name="affinelens", standalone_mode=False) or 0)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("affinelens: stopped before anything was found", err=True)
+        sys.exit(INTERRUPTED)
+    except click.ClickException as error:
+        _fail(" ".join(error.format_message().split()))
+    except AffineLensError as error:
+        _fail(error.worded(on_command_line))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _fail(f"cannot write the output ({error.strerror or error})")
+
+
+def _fail(sentence: str) -> None:
+    click.echo(f"affinelens: {sentence}", err=True)
+    sys.exit(BAD_INPUT)

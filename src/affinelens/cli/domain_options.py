@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import click
 
 from affinelens.api import compile_for
+from affinelens.cli.shared_options import option_group
 from affinelens.domain import Box, Domain, Polytope, Slice, read_vnnlib
 from affinelens.errors import AffineLensError
 from affinelens.files.npz import read_npz
 from affinelens.files.vector import read_vector
 from affinelens.network import Network
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-# What each way is asked for by, and the further options that belong to it.
-_WAYS = {
-    "box": (),
-    "domain_file": (),
-    "slice_axes": ("at", "window"),
-    "through": ("window",),
-    "vnnlib": ("case",),
-}
-_NAMES = ("box", "domain_file", "slice_axes", "at", "through", "window", "vnnlib", "case")
-WAYS = "--box, --domain, --slice-axes, --through or --vnnlib"
-_OPTIONS = (
+domain_options = option_group(
     click.option(
         "--box", nargs=2, metavar="LO HI", help="Every input between LO and HI: numbers, or one per input as 0,0,1."
     ),
@@ -45,16 +35,10 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def domain_options(command: Command) -> Command:
-    """Give a command all options that say a domain."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 def taken_from(options: dict[str, Any]) -> dict[str, Any]:
     """Take the domain's options out of a command's, and keep those that were given."""
-    found = {name: options.pop(name) for name in _NAMES}
+    names = [name for way, (_, further) in _WAYS.items() for name in (way, *further)]
+    found = {name: options.pop(name) for name in dict.fromkeys(names)}
     return {name: value for name, value in found.items() if value not in (None, ())}
 
 
@@ -62,18 +46,21 @@ def read_domain(compiled: Network, given: dict[str, Any]) -> Domain:
     """The domain that was asked for, checked against the network."""
     ways = [way for way in _WAYS if way in given]
     if len(ways) != 1:
-        raise AffineLensError(f"give the domain, once: {WAYS}")
-    way = ways[0]
+        raise AffineLensError(f"give the domain, once: {all_ways()}")
+    [way] = ways
     for name in given:
-        if name != way and name not in _WAYS[way]:
-            owners = " or ".join(_option(other) for other, more in _WAYS.items() if name in more)
+        if name not in (way, *_WAYS[way].further):
+            owners = " or ".join(_option(other) for other, (_, further) in _WAYS.items() if name in further)
             raise AffineLensError(f"--{name} goes with {owners}, but the domain is given by {_option(way)}")
-    readers: dict[str, Callable[[Network, dict[str, Any]], Domain]] = {
-        "box": _box, "domain_file": _polytope, "slice_axes": _axes, "through": _through, "vnnlib": _case,
-    }  # fmt: skip
-    domain = readers[way](compiled, given)
+    domain = _WAYS[way].read(compiled, given)
     compile_for(compiled, domain)
     return domain
+
+
+def all_ways() -> str:
+    """The options that each say a domain, as words."""
+    *most, last = map(_option, _WAYS)
+    return f"{', '.join(most)} or {last}"
 
 
 def _option(name: str) -> str:
@@ -151,3 +138,20 @@ def _case(compiled: Network, given: dict[str, Any]) -> Domain:
     if number is not None and number > count:
         raise AffineLensError(f"{path}: the property has {count} input domain(s), so there is no case {number}")
     return prop.cases[(number or 1) - 1].domain
+
+
+class _Way(NamedTuple):
+    """A way to say a domain: how it is read, and the further options that belong to it."""
+
+    read: Callable[[Network, dict[str, Any]], Domain]
+    further: tuple[str, ...] = ()
+
+
+# By the option that asks for each.
+_WAYS = {
+    "box": _Way(_box),
+    "domain_file": _Way(_polytope),
+    "slice_axes": _Way(_axes, ("at", "window")),
+    "through": _Way(_through, ("window",)),
+    "vnnlib": _Way(_case, ("case",)),
+}

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from affinelens.errors import AffineLensError
+from affinelens.cli.shared_options import option_group
+from affinelens.errors import AffineLensError, Option
 from affinelens.files.vector import read_vector
 from affinelens.network import Network, network
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-_OPTIONS = (
+model_options = option_group(
     click.option("--until", metavar="NODE", help="Cut an ONNX model at this node or tensor."),
     click.option("--input-shape", metavar="N,N", help="Shape of an input, as 1,28,28, if MODEL leaves it open."),
     click.option(
@@ -24,36 +22,27 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def model_options(command: Command) -> Command:
-    """Give a command all options that say how its model is read."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 def read_network(model: str, options: dict[str, Any]) -> Network:
     """Take the model's options out of a command's, and compile the model with those that were given."""
+    return network(model, **taken_reading(options))
+
+
+def taken_reading(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the model's options out of a command's, as :func:`affinelens.network` takes them."""
     until, shape, fixed = (options.pop(name) for name in ("until", "input_shape", "fixed"))
-    sizes, values = None if shape is None else _sizes(shape), dict(map(_fixed_input, fixed)) or None
-    try:
-        return network(model, until=until, input_shape=sizes, fixed=values)
-    except AffineLensError as error:
-        raise type(error)(_in_options(str(error))) from error
+    return {
+        "until": until,
+        "input_shape": None if shape is None else _sizes(shape),
+        "fixed": dict(map(_fixed_input, fixed)) or None,
+    }
 
 
-def _in_options(sentence: str) -> str:
-    """An error's advice, with options of the command line in place of Python's."""
-    sentence = re.sub(r"fixed=\{(.*?)\}", lambda found: _fixed_options(found[1]), sentence)
-    sentence = re.sub(r"\b(until|input_shape|fixed)=(?=\S)", lambda found: f"{_option(found[1])} ", sentence)
-    return re.sub(r"\b(until|input_shape|fixed)=", lambda found: _option(found[1]), sentence)
-
-
-def _fixed_options(entries: str) -> str:
-    return " ".join(f"--fixed {name}=FILE" for name in re.findall(r"'([^']*)': values", entries))
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def on_command_line(option: Option) -> str:
+    """An option in an error's sentence, as it is given to a command."""
+    name = f"--{option.name.replace('_', '-')}"
+    if option.entries:
+        return " ".join(f"{name} {entry}=FILE" for entry in option.entries)
+    return name if option.value is None else f"{name} {option.value!r}"
 
 
 def _sizes(text: str) -> list[int]:

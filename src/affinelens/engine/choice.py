@@ -63,7 +63,7 @@ def choose(request: Request, deadline: Deadline = NEVER) -> Choice:
             continue
         fit = engine.fit(request, restriction, freely=True)
         if fit.obstacle is None:
-            return Choice(engine, obstacles[0] if obstacles else engine.reason, fit.restricted)
+            return Choice(engine, obstacles[0] if obstacles else fit.reason, fit.restricted)
         obstacles.append(fit.obstacle)
     missing = request.needs - ENGINES[-1].abilities
     raise AffineLensError(f"{_listed(missing)} cannot be found here: {obstacles[0]}; try a smaller domain")

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
 from affinelens.network.arrays import (
     network_from_layers,
@@ -103,7 +103,9 @@ def compile_model(
         return network_from_module(model, input_shape, until=until, fixed=fixed, inputs=inputs)
     for option, value in {"until": until, "fixed": fixed, "input_shape": input_shape}.items():
         if value is not None:
-            raise AffineLensError(f"{option}= is for ONNX files and torch modules only, but got {type(model).__name__}")
+            raise AffineLensError(
+                Option(option), f" is for ONNX files and torch modules only, but got {type(model).__name__}"
+            )
     if isinstance(model, Network):
         return model
     if isinstance(model, str | Path):

@@ -21,6 +21,7 @@ from affinelens.files.npz import read_npz
 from affinelens.network.activation import PiecewiseLinear
 from affinelens.network.build.builder import GraphBuilder, parameter
 from affinelens.network.canonical import Network
+from affinelens.network.note import Note, NoteKind
 
 Layer = tuple[ArrayLike, ArrayLike | None]
 
@@ -162,9 +163,8 @@ def _from_file_layers(layers: list[Layer], source: str) -> Network:
         network = network_from_layers(layers)
     except AffineLensError as error:
         raise error.located(source) from error
-    return replace(
-        network, notes=(*network.notes, "ReLU between the layers is assumed: a file of weights does not say")
-    )
+    assumed = Note(NoteKind.ASSUMED, "ReLU between the layers is assumed: a file of weights does not say")
+    return replace(network, notes=(*network.notes, assumed))
 
 
 def _role(name: str) -> tuple[str | None, str]:

@@ -24,6 +24,7 @@ from affinelens.errors import AffineLensError
 from affinelens.network.activation import Activation, PiecewiseLinear
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import LinearMap
+from affinelens.network.note import Note, NoteKind
 
 Floats = NDArray[np.float64]
 Pattern = NDArray[np.integer[Any]]
@@ -113,8 +114,8 @@ class Network:
         Their affine maps and activations.
     output : AffineSum
         The affine map behind the last stage.
-    notes : tuple of str
-        What compiling changed, if anything.
+    notes : tuple of Note
+        What compiling changed, if anything: a kind, a text and a place each; ``str(note)`` is the sentence.
     output_shape : tuple of int
         The output's shape in the model; for display only.
 
@@ -132,7 +133,7 @@ class Network:
     input_shape: tuple[int, ...]
     stages: tuple[Stage, ...]
     output: AffineSum
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[Note, ...] = field(default=())
     output_shape: tuple[int, ...] = ()
 
     @property
@@ -323,7 +324,7 @@ class Network:
                 f"  stage {index} ({stage.name}): {stage.activation.size_in} units from {sources or 'constants'}"
             )
         lines += [f"  note: {note}" for note in self.notes]
-        if not any("rounded" in note for note in self.notes):
+        if not any(note.kind is NoteKind.ROUNDED for note in self.notes):
             lines.append("  all coefficients are the model's own numbers; nothing was rounded")
         return "\n".join(lines)
 

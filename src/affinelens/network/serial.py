@@ -14,6 +14,7 @@ from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
 from affinelens.network.canonical import AffineSum, Network, Stage
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum
+from affinelens.network.note import Note, NoteKind
 
 _CONVOLUTION_SIZES = ("sizes_in", "sizes_out", "strides", "dilations", "before")
 Arrays = dict[str, NDArray[Any]]
@@ -69,7 +70,8 @@ def network_to_data(network: Network) -> tuple[dict[str, Any], Arrays]:
         "input_shape": list(network.input_shape),
         "stages": stages,
         "output": affine(network.output),
-        "notes": list(network.notes),
+        "notes": [str(note) for note in network.notes],
+        "note_parts": [[note.kind.value, note.text, note.place] for note in network.notes],
         "output_shape": list(network.output_shape),
     }
     return structure, arrays
@@ -132,5 +134,11 @@ def network_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray
         sizes.append(stage.activation.size_out)
         stages.append(stage)
     output = affine(structure["output"], sizes)
-    notes = tuple(str(note) for note in structure["notes"])
-    return Network(shape, tuple(stages), output, notes, shape_of(structure.get("output_shape", ())))
+    return Network(shape, tuple(stages), output, _notes(structure), shape_of(structure.get("output_shape", ())))
+
+
+def _notes(structure: Mapping[str, Any]) -> tuple[Note, ...]:
+    """The notes from their parts or, in what earlier versions saved, from their sentences."""
+    if "note_parts" in structure:
+        return tuple(Note(NoteKind(kind), str(text), str(place)) for kind, text, place in structure["note_parts"])
+    return tuple(Note.read(str(sentence)) for sentence in structure["notes"])

@@ -14,7 +14,7 @@ import numpy as np
 from affinelens.engine import polytope_vertices, run
 from affinelens.errors import AffineLensError
 from affinelens.regions.functions import exact_halfspaces
-from affinelens.regions.keeping import kept
+from affinelens.regions.keeping import kept, known
 from affinelens.regions.pattern_index import PatternIndex, most_pieces
 from affinelens.walk import Facets, Request, Selection, Vertices
 
@@ -26,6 +26,22 @@ def all_vertices(regions: Regions) -> Vertices:
     """The vertices of all regions, in the domain's own coordinates; walks once if they were not kept."""
     stored = regions.outcome.table.vertices
     return _found_again(regions)[1] if stored is None else stored
+
+
+def known_vertices(regions: Regions) -> Vertices:
+    """The vertices of all regions, in the domain's own coordinates, if they were kept or found again before."""
+    found = _vertices_so_far(regions)
+    if found is None:
+        raise AffineLensError(
+            "this set was made without vertices; call vertices(), which walks once more and keeps them, or enumerate "
+            "with vertices=True"
+        )
+    return found
+
+
+def _vertices_so_far(regions: Regions) -> Vertices | None:
+    stored, again = regions.outcome.table.vertices, known(_found_again, regions)
+    return again[1] if stored is None and again is not None else stored
 
 
 def facets_with_vertices(regions: Regions) -> tuple[Facets, Vertices]:
@@ -53,14 +69,13 @@ def _found_again(regions: Regions) -> tuple[Facets, Vertices]:
                 f"{np.count_nonzero(places < 0)} of the set's patterns are no regions of the network; enumerate again"
             )
         facets, found = facets.taken(places), found.taken(places)
-    regions.results.vertices = found
     return facets, found
 
 
 def one_regions_vertices(regions: Regions, index: int) -> Vertices:
     """The vertices of one region, in the domain's own coordinates; from its facets where they were not kept."""
-    known = regions.outcome.table.vertices or regions.results.vertices
-    return known[index : index + 1] if known is not None else _from_facets(regions, index)
+    found = _vertices_so_far(regions)
+    return found[index : index + 1] if found is not None else _from_facets(regions, index)
 
 
 @kept

@@ -6,8 +6,6 @@ from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from affinelens.walk import Vertices
-
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
 
@@ -16,10 +14,9 @@ Result = TypeVar("Result")
 
 
 class Results:
-    """What was computed of one set: vertices that were found again, and results by the function that found them."""
+    """What was computed of one set, by the function that found it and its further arguments."""
 
     def __init__(self) -> None:
-        self.vertices: Vertices | None = None
         self._found: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
@@ -27,6 +24,10 @@ class Results:
         if key not in self._found:
             self._found[key] = compute()
         return self._found[key]
+
+    def known(self, key: Hashable) -> Any:
+        """The result under a key, or None if it was not computed yet."""
+        return self._found.get(key)
 
 
 def kept(
@@ -36,8 +37,18 @@ def kept(
 
     @wraps(function)
     def once(regions: Regions, /, *arguments: Options.args, **named: Options.kwargs) -> Result:
-        key = (function, arguments, tuple(sorted(named.items())))
-        result: Result = regions.results.once(key, lambda: function(regions, *arguments, **named))
+        key = _key(once, arguments, named)
+        result: Result = regions._results.once(key, lambda: function(regions, *arguments, **named))
         return result
 
     return once
+
+
+def known(function: Callable[Concatenate[Regions, ...], Result], regions: Regions, *arguments: Any) -> Result | None:
+    """What a function that keeps its results found of a set before, or None."""
+    result: Result | None = regions._results.known(_key(function, arguments, {}))
+    return result
+
+
+def _key(function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Hashable:
+    return (function, arguments, tuple(sorted(named.items())))

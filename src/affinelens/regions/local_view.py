@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.network.enclosure import Enclosure
-from affinelens.regions.geometry import one_regions_vertices
+from affinelens.regions.geometry import known_vertices, one_regions_vertices
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
@@ -34,7 +34,7 @@ class LocalRegions:
 
         float64 of shape (vertices, dimension).
         """
-        return self._regions.known_vertices.points
+        return known_vertices(self._regions).points
 
     def __repr__(self) -> str:
         return f"LocalRegions({len(self._regions):,} regions in {self._regions.domain.dim} coordinates)"

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from affinelens.domain import Domain
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
+from affinelens.regions.geometry import known_vertices
 from affinelens.regions.keeping import Results
 from affinelens.regions.local_view import LocalRegions
 from affinelens.regions.region import Region
-from affinelens.walk import Certificate, Facets, Outcome, Status, Vertices
+from affinelens.walk import Certificate, Facets, Outcome, Status
 from affinelens.walk.hyperplanes import Hyperplanes
 
 Floats = NDArray[np.float64]
@@ -38,8 +39,10 @@ class Regions:
         What the walk returned.
     options : dict
         What it was asked for, as plain data.
-    results : Results
-        What was computed of the regions since, so that nothing is computed twice.
+
+    Notes
+    -----
+    What functions of the set find stays with it (:mod:`affinelens.regions.keeping`), so that nothing is computed twice.
     """
 
     def __init__(self, network: Network, domain: Domain, outcome: Outcome, options: dict[str, Any]) -> None:
@@ -47,7 +50,7 @@ class Regions:
         self.domain = domain
         self.outcome = outcome
         self.options = options
-        self.results = Results()
+        self._results = Results()
 
     @property
     def status(self) -> Status:
@@ -189,23 +192,12 @@ class Regions:
         AffineLensError
             If they were not found yet; so does :attr:`vertex_offsets`.
         """
-        return self.domain.frame.to_inputs(self.known_vertices.points)
+        return self.domain.frame.to_inputs(known_vertices(self).points)
 
     @property
     def vertex_offsets(self) -> Indices:
         """Where each region's vertices begin in :attr:`vertex_values`: int64 of shape (regions + 1,)."""
-        return self.known_vertices.offsets
-
-    @property
-    def known_vertices(self) -> Vertices:
-        """The vertices of all regions in the domain's own coordinates, if they were found already."""
-        found = self.outcome.table.vertices or self.results.vertices
-        if found is None:
-            raise AffineLensError(
-                "this set was made without vertices; call vertices(), which walks once more and keeps them, or "
-                "enumerate with vertices=True"
-            )
-        return found
+        return known_vertices(self).offsets
 
     @cached_property
     def hyperplanes(self) -> Hyperplanes:

@@ -4,6 +4,6 @@ Nothing here imports torch until a study is run.
 """
 
 from affinelens.study.compare import Comparison, compare
-from affinelens.study.running import StudyProgress, names, run
+from affinelens.study.study_run import StudyProgress, names, run
 
 __all__ = ["Comparison", "StudyProgress", "compare", "names", "run"]

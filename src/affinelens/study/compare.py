@@ -17,11 +17,12 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from affinelens.api import compile_for, require_domain
+from affinelens.api import compile_given, require_domain, require_inputs
 from affinelens.api import enumerate as enumerate_regions
 from affinelens.domain import Domain
 from affinelens.errors import AffineLensError
 from affinelens.files.saved_directory import move_into_place, require_place
+from affinelens.network import Network
 from affinelens.region_set import RegionSet
 from affinelens.walk import ProgressFunction, Status
 
@@ -94,12 +95,7 @@ def compare(
     require_domain(domain)
     place = place_of_comparison(directory, overwrite=overwrite)
     named = named_models(models)
-    compiled = {}
-    for name, model in named.items():
-        try:
-            compiled[name] = compile_for(model, domain)
-        except AffineLensError as error:
-            raise error if str(error).startswith(name) else error.located(name) from error
+    compiled = {name: _compiled(name, model, domain) for name, model in named.items()}
     regions = {}
     for name, network in compiled.items():
         regions[name] = enumerate_regions(
@@ -137,6 +133,21 @@ def named_models(models: Any) -> dict[str, Any]:
     if len(named) < 2:
         raise AffineLensError(f"a comparison is of two models or more, but got {len(named)}")
     return named
+
+
+def _compiled(name: str, model: Any, domain: Domain) -> Network:
+    """A model's network, or an error that says which of the models it is about."""
+    is_file = isinstance(model, str | PathLike)
+    try:
+        network = compile_given(model, domain)
+    except AffineLensError as error:
+        # An error in a file begins with the file.
+        raise error if is_file and name in (fspath(model), Path(model).name) else error.located(name) from error
+    try:
+        require_inputs(network, domain)
+    except AffineLensError as error:
+        raise error.located(name) from error
+    return network
 
 
 def _row(name: str, regions: RegionSet) -> Row:

@@ -15,6 +15,7 @@ from affinelens.domain.vnnlib.property import Case, Constraint
 from affinelens.engine import choose, require_known, run
 from affinelens.errors import AffineLensError
 from affinelens.network import Network, compile_model
+from affinelens.network.note import NoteKind
 from affinelens.restrict import Clauses, restrict
 from affinelens.verify.condition import ALWAYS, Condition, with_condition
 from affinelens.verify.onnx_check import OnnxCheck
@@ -106,7 +107,7 @@ def verify(
 
 def _require_outputs(network: Network, prop: Property) -> None:
     """Refuse questions about values that a curved last operator, which was cut off, would change."""
-    cut = next((note for note in network.notes if "was cut off" in note), None)
+    cut = next((note for note in network.notes if note.kind is NoteKind.CUT_OFF), None)
     if cut is None:
         return
     for case in prop.cases:
@@ -251,7 +252,7 @@ class _Verification:
     ) -> Verdict:
         return Verdict(
             result, reason, time.monotonic() - self._started, self._regions, tuple(self._engines), self._certificate,
-            witness, unsafe, (*self._network.notes, *self._prop.notes),
+            witness, unsafe, (*map(str, self._network.notes), *self._prop.notes),
         )  # fmt: skip
 
 

@@ -16,9 +16,10 @@ Restriction = Callable[[], RestrictedNetwork]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Why an engine should not be used for a request, or the part of the network that it walks, if not all of it."""
+    """Why an engine should not be used for a request, or why it should, and the part of the network that it walks."""
 
     obstacle: str | None = None
+    reason: str = ""
     restricted: RestrictedNetwork | None = None
 
 
@@ -27,7 +28,6 @@ class Engine(Protocol):
 
     name: str
     abilities: frozenset[Ability]
-    reason: str
 
     def fit(self, request: Request, restriction: Restriction, *, freely: bool) -> Fit:
         """Whether it can be used on this network and domain; chosen freely, it has to pay as well.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.regions import exact_halfspaces
+from affinelens.regions import all_vertices, exact_halfspaces
 
 GENERATOR = np.random.default_rng(5)
 # A zero bias makes all hyperplanes of the first layer meet in one vertex.
@@ -17,7 +17,7 @@ GENERIC = [(GENERATOR.normal(size=(n, m)), GENERATOR.normal(size=n)) for m, n in
 @pytest.mark.parametrize("layers", [ZERO_BIAS, GENERIC], ids=["zero bias", "generic"])
 def test_a_facet_s_bit_marks_the_vertices_on_it(layers: list[tuple[np.ndarray, np.ndarray]]) -> None:
     rs = al.enumerate(layers, al.Box(-1, 1, dim=3), vertices=True)
-    facets, vertices = rs.facets, rs.known_vertices
+    facets, vertices = rs.facets, all_vertices(rs)
     assert facets.bits is not None
     for i in range(len(rs)):
         rows = exact_halfspaces(rs, i).to_floats()

@@ -12,11 +12,10 @@ class LinearProgramEngine:
 
     name = "linear_program"
     abilities = frozenset({Ability.REGIONS, Ability.FACETS, Ability.RESUME})
-    reason = "it takes any network in any dimension"
 
     def fit(self, request: Request, restriction: Restriction, *, freely: bool) -> Fit:
         """Everywhere."""
-        return Fit()
+        return Fit(reason="it takes any network in any dimension")
 
     def walk(self, request: Request, restricted: RestrictedNetwork | None, deadline: Deadline) -> Outcome:
         """Walk all of the network, of which programs leave out what does not cut a cell."""

@@ -26,7 +26,6 @@ class VertexEngine:
 
     name = "vertex"
     abilities = frozenset(Ability)
-    reason = f"dimension up to {_LARGEST_CHOSEN_DIMENSION}, where it is the fastest"
     counts_sections = False
 
     def fit(self, request: Request, restriction: Restriction, *, freely: bool) -> Fit:
@@ -36,7 +35,8 @@ class VertexEngine:
             return Fit(f"dimension {request.frame.dim} is above {largest}, where cells have too many vertices")
         is_large = _coefficients(network) > _MANY_COEFFICIENTS or network.break_offsets[-1] > _MANY_HYPERPLANES
         restricted = restriction() if is_large else None
-        return Fit(_size_obstacle(network, restricted), restricted)
+        reason = f"dimension {request.frame.dim}, and up to {_LARGEST_CHOSEN_DIMENSION} it is the fastest"
+        return Fit(_size_obstacle(network, restricted), reason, restricted)
 
     def walk(self, request: Request, restricted: RestrictedNetwork | None, deadline: Deadline) -> Outcome:
         """Walk all of the network or, if it was restricted, what can switch."""

@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
 from affinelens.network.canonical import AffineSum, Network, Stage
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum, add, chain, identity
+from affinelens.network.note import Note, NoteKind
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -91,7 +92,7 @@ class GraphBuilder:
     def __init__(self, input_shape: Shape) -> None:
         self._input_shape = input_shape
         self._stages: list[Stage] = []
-        self._notes: list[str] = []
+        self._notes: dict[Note, None] = {}
         self._written = 0
         self._operation: Operation | None = None
 
@@ -113,9 +114,8 @@ class GraphBuilder:
     def constant(self, values: Floats) -> Tensor:
         return Tensor(values.shape, {}, Dense(values.reshape(values.size, 1)))
 
-    def note(self, text: str) -> None:
-        if text not in self._notes:
-            self._notes.append(text)
+    def note(self, note: Note) -> None:
+        self._notes[note] = None
 
     def linear(self, tensor: Tensor, linear: LinearMap, shape: Shape) -> Tensor:
         """A linear map of the tensor's flattened values."""
@@ -279,7 +279,8 @@ class GraphBuilder:
             raise AffineLensError("batch norm needs variance + epsilon above zero")
         per_channel = (1, -1) + (1,) * (len(tensor.shape) - 2)
         factors = _over_root(gain, variance, epsilon)
-        self.note(f"{name}: batch norm's gain / sqrt(variance + epsilon) was rounded once to float64")
+        rounded = "batch norm's gain / sqrt(variance + epsilon) was rounded once to float64"
+        self.note(Note(NoteKind.ROUNDED, rounded, name))
         centred = self.add_constant(tensor, -mean.reshape(per_channel))
         scaled = self.scale(centred, factors.reshape(per_channel))
         return self.add_constant(scaled, shift.reshape(per_channel))
@@ -384,7 +385,9 @@ def checked_shape(sizes: Sequence[int]) -> Shape:
     except TypeError:
         shape = ()
     if not shape or min(shape) < 1:
-        raise AffineLensError(f"input_shape={sizes!r} is not a shape; give positive sizes without the batch axis")
+        raise AffineLensError(
+            Option("input_shape", sizes), " is not a shape; give positive sizes without the batch axis"
+        )
     return shape
 
 

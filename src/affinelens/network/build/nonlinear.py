@@ -126,12 +126,3 @@ def group_maximum(builder: GraphBuilder, tensor: Tensor, members: Indices, shape
 
 def negated(builder: GraphBuilder, tensor: Tensor) -> Tensor:
     return builder.scale(tensor, np.array(-1.0))
-
-
-def cut_off(name: str, operator: str) -> str:
-    """The note that says what leaving out a final softmax or sigmoid does not change."""
-    if operator.lower() == "sigmoid":
-        kept = "the argmax is unchanged, and so is a threshold t, taken at log(t / (1 - t))"
-    else:
-        kept = "the argmax along its axis is unchanged"
-    return f"{name}: the final {operator} was cut off; {kept}"

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.network.build.builder import GraphBuilder, Shape, checked_shape
 from affinelens.network.canonical import Network
+from affinelens.network.note import rounded_input
 from affinelens.network.onnx.onnx_file import FLOATS, Node, number_type, onnx, read_model, type_name
 from affinelens.network.onnx.onnx_operators import PASSIVE, TAILS, run
 from affinelens.network.onnx.onnx_replay import Constant, Replay
@@ -68,10 +69,14 @@ def _network(
 def _output(graph: onnx.GraphProto, nodes: Sequence[Node]) -> str:
     names = [entry.name for entry in graph.output]
     if not names:
-        raise AffineLensError(f"the model has no output; until={nodes[-1].outputs[0]!r} would take its last node's")
+        raise AffineLensError(
+            "the model has no output; ", Option("until", nodes[-1].outputs[0]), " would take its last node's"
+        )
     if len(names) > 1:
         raise AffineLensError(
-            f"the outputs are {_listed(names)}, but a network has one; until={names[0]!r} chooses the first"
+            f"the outputs are {_listed(names)}, but a network has one; ",
+            Option("until", names[0]),
+            " chooses the first",
         )
     return str(names[0])
 
@@ -119,16 +124,17 @@ def _input_name(
     """The one input that is not fixed and that the output needs."""
     for name in fixed:
         if name not in inputs:
-            raise AffineLensError(f"fixed= names {name!r}, but the inputs are {_listed(inputs) or 'none'}")
+            raise AffineLensError(Option("fixed"), f" names {name!r}, but the inputs are {_listed(inputs) or 'none'}")
     read = {output, *(name for node in nodes for name in node.inputs)}
     free = [name for name in inputs if name not in fixed]
     left = [name for name in free if name in read] or free
     if not left:
         raise AffineLensError("the model has no input that is left free; a network is a function of one input")
     if len(left) > 1:
-        values = ", ".join(f"{name!r}: values" for name in left[1:])
         raise AffineLensError(
-            f"the inputs are {_listed(left)}, but a network has one; fixed={{{values}}} leaves the first"
+            f"the inputs are {_listed(left)}, but a network has one; ",
+            Option("fixed", entries=tuple(left[1:])),
+            " leaves the first",
         )
     return left[0]
 
@@ -156,7 +162,9 @@ def _input_shape(entry: onnx.ValueInfoProto, given: Sequence[int] | None) -> Sha
         return _matched_shape(entry.name, sizes, checked_shape(given))
     if sizes is None:
         raise AffineLensError(
-            f"input {entry.name!r} has no shape; pass input_shape= without the batch axis, or export the model with one"
+            f"input {entry.name!r} has no shape; pass ",
+            Option("input_shape"),
+            " without the batch axis, or export the model with one",
         )
     sizes[0] = max(sizes[0], 1)
     for axis, size in enumerate(sizes):
@@ -164,7 +172,9 @@ def _input_shape(entry: onnx.ValueInfoProto, given: Sequence[int] | None) -> Sha
             label = entry.type.tensor_type.shape.dim[axis].dim_param or "no name"
             raise AffineLensError(
                 f"input {entry.name!r} has an open size ({label}) on axis {axis}; only the batch axis 0 may be open, "
-                f"so pass input_shape= without the batch axis"
+                "so pass ",
+                Option("input_shape"),
+                " without the batch axis",
             )
     return tuple(sizes)
 
@@ -177,7 +187,9 @@ def _matched_shape(name: str, sizes: list[int] | None, given: Shape) -> Shape:
         if len(shape) == len(sizes) and all(size in (0, found) for size, found in zip(sizes, shape, strict=True)):
             return shape
     declared = ", ".join(str(size) if size else "open" for size in sizes)
-    raise AffineLensError(f"input_shape={given} does not fit input {name!r}, whose axes have sizes ({declared})")
+    raise AffineLensError(
+        Option("input_shape", given), f" does not fit input {name!r}, whose axes have sizes ({declared})"
+    )
 
 
 def _fixed_value(builder: GraphBuilder, entry: onnx.ValueInfoProto, values: Any) -> Constant:
@@ -200,5 +212,5 @@ def _fixed_value(builder: GraphBuilder, entry: onnx.ValueInfoProto, values: Any)
     with np.errstate(all="ignore"):
         typed = array.astype(number_type(declared.elem_type, label))
     if not np.array_equal(typed.astype(np.float64), array.astype(np.float64)):
-        builder.note(f"{label} was rounded to {typed.dtype}, the input's type")
+        builder.note(rounded_input(entry.name, str(typed.dtype), "input"))
     return Constant(typed, label)

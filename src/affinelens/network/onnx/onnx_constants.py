@@ -10,6 +10,7 @@ import numpy as np
 
 from affinelens.errors import AffineLensError
 from affinelens.network.build.builder import Shape, common_shape, require_size
+from affinelens.network.note import Note, NoteKind, combined
 from affinelens.network.onnx.onnx_file import TensorProto, number_type, read_tensor
 from affinelens.network.onnx.onnx_replay import Array, Call, Constant, Value
 
@@ -28,7 +29,7 @@ def fold(call: Call) -> Constant | None:
 
 def _noted(call: Call, values: Array) -> Constant:
     if values.dtype.kind not in "iub":
-        call.builder.note(f"{call.name}: constants were combined by {call.node.operator} in the model's own arithmetic")
+        call.builder.note(combined(call.name, call.node.operator))
     return call.result(values)
 
 
@@ -138,7 +139,8 @@ def _cast(call: Call) -> Constant:
     with np.errstate(all="ignore"):
         converted = value.values.astype(number_type(call.node.integer("to", 0), value.name))
     if not np.array_equal(converted.astype(np.float64), value.values.astype(np.float64)):
-        call.builder.note(f"{call.name}: {value.name} was rounded to {converted.dtype}, as the model does")
+        text = f"{value.name} was rounded to {converted.dtype}, as the model does"
+        call.builder.note(Note(NoteKind.ROUNDED, text, call.name))
     return Constant(converted, value.name)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import prod
 
 from affinelens.errors import AffineLensError
-from affinelens.network.build import nonlinear
+from affinelens.network import note
 from affinelens.network.build.builder import checked_axis
 from affinelens.network.onnx import onnx_arithmetic as arithmetic
 from affinelens.network.onnx import onnx_layout as layout
@@ -89,7 +89,7 @@ def _without_tail(call: Call) -> Value:
         together = value.shape[first : first + 1] if call.opset >= 13 else value.shape[first:]
         if prod(together) == 1:
             call.refuse(f"{operator} over axis {first} of a tensor of shape {value.shape} is constant")
-    call.builder.note(nonlinear.cut_off(call.name, operator))
+    call.builder.note(note.cut_off(call.name, operator))
     return value
 
 

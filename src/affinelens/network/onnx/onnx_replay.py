@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.network.build.builder import GraphBuilder, Shape, Tensor, checked_axis, parameter, require_size
 from affinelens.network.onnx.onnx_file import Node, TensorProto, read_tensor
 
@@ -86,12 +86,12 @@ class Replay:
             self.define(name, Constant(read_tensor(self._stored[name], self.folder, label), label))
         return self._values[name]
 
-    def cut_before(self, node: Node) -> str:
+    def cut_before(self, node: Node) -> tuple[str | Option, ...]:
         """The advice to end the model before a node, where something is before it."""
         for name in node.inputs:
             if name != self._input and isinstance(self._values.get(name), Tensor):
-                return f"; until={name!r} cuts the model before it"
-        return ""
+                return "; ", Option("until", name), " cuts the model before it"
+        return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +179,7 @@ class Call:
 
     def refuse(self, reason: str) -> NoReturn:
         """Refuse the node, with the place where the model can be cut."""
-        raise AffineLensError(f"{reason}{self.replay.cut_before(self.node)}")
+        raise AffineLensError(reason, *self.replay.cut_before(self.node))
 
 
 Operator = Callable[[Call], Value | list[Value]]

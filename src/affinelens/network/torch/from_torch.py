@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.errors import AffineLensError, MissingExtraError, Option
 from affinelens.network.build.builder import GraphBuilder, checked_shape
 from affinelens.network.canonical import Network
+from affinelens.network.note import Note, rounded_input
 
 try:
     import torch
@@ -129,14 +130,16 @@ def _inferred_shape(module: torch.nn.Module, inputs: int | None) -> tuple[int, .
                 return (inputs,)
             raise AffineLensError(
                 f"the first layer with parameters is {name or 'the module'} ({type(part).__name__}), which does not "
-                f"tell the shape of an input; pass input_shape= without the batch axis"
+                "tell the shape of an input; pass ",
+                Option("input_shape"),
+                " without the batch axis",
             )
     if inputs is not None:
         return (inputs,)
-    raise AffineLensError("the module has no nn.Linear that tells the shape of an input; pass input_shape=")
+    raise AffineLensError("the module has no nn.Linear that tells the shape of an input; pass ", Option("input_shape"))
 
 
-def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[dict[str, torch.Tensor], list[str]]:
+def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[dict[str, torch.Tensor], list[Note]]:
     """The values given for arguments of the forward pass, in the module's own type, and notes on how they got there.
 
     One argument must be left.
@@ -144,17 +147,19 @@ def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[d
     arguments = inspect.signature(module.forward).parameters
     for name in fixed:
         if name not in arguments:
-            raise AffineLensError(f"fixed= names {name!r}, but the forward pass takes {', '.join(arguments)}")
+            raise AffineLensError(
+                Option("fixed"), f" names {name!r}, but the forward pass takes {', '.join(arguments)}"
+            )
     needed = [
         name
         for name, argument in arguments.items()
         if argument.default is argument.empty and argument.kind is argument.POSITIONAL_OR_KEYWORD and name not in fixed
     ]
     if len(needed) > 1:
-        values = ", ".join(f"{name!r}: values" for name in needed[1:])
         raise AffineLensError(
-            f"the forward pass takes {', '.join(needed)}, but a network has one input; "
-            f"fixed={{{values}}} leaves the first"
+            f"the forward pass takes {', '.join(needed)}, but a network has one input; ",
+            Option("fixed", entries=tuple(needed[1:])),
+            " leaves the first",
         )
     kind = _number_format(module)
     tensors, notes = {}, []
@@ -165,7 +170,7 @@ def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[d
             raise AffineLensError(f"fixed input {name!r} is not an array of numbers") from error
         tensors[name] = given.to(**kind) if given.is_floating_point() else given
         if not torch.equal(tensors[name].cpu().double(), given.cpu().double()):
-            notes.append(f"fixed input {name!r} was rounded to {tensors[name].dtype}, the module's type")
+            notes.append(rounded_input(name, str(tensors[name].dtype), "module"))
     return tensors, notes
 
 
@@ -178,7 +183,9 @@ def _export(module: torch.nn.Module, example: Example) -> torch.export.ExportedP
         cause = " ".join(next(iter(str(error).splitlines()), type(error).__name__).split()).rstrip(".")
         raise AffineLensError(
             f"torch.export cannot trace {type(module).__name__} on an input of shape {(1, *example.shape)} ({cause}); "
-            f"its forward pass must take one tensor of the shape in input_shape=, with no data-dependent control flow"
+            "its forward pass must take one tensor of the shape in ",
+            Option("input_shape"),
+            ", with no data-dependent control flow",
         ) from error
 
 
@@ -259,8 +266,8 @@ def _output_node(program: torch.export.ExportedProgram) -> Node:
     if len(found) != 1 or not isinstance(found[0][0], TensorArgument):
         names = [str(node) for _, node in found]
         chosen = next((str(node) for _, node in found if isinstance(node, Node) and node.op != "placeholder"), "")
-        advice = f"until={chosen!r} chooses one" if chosen else "wrap it so that it returns one"
-        raise AffineLensError(f"the module returns {', '.join(names) or 'nothing'} instead of one tensor; {advice}")
+        advice = (Option("until", chosen), " chooses one") if chosen else ("wrap it so that it returns one",)
+        raise AffineLensError(f"the module returns {', '.join(names) or 'nothing'} instead of one tensor; ", *advice)
     return found[0][1]
 
 

@@ -13,7 +13,7 @@ import torch
 from torch.fx.node import Node
 
 from affinelens.errors import AffineLensError
-from affinelens.network.build import nonlinear
+from affinelens.network import note
 from affinelens.network.build.builder import Tensor
 from affinelens.network.torch import torch_arithmetic as arithmetic
 from affinelens.network.torch import torch_layout as layout
@@ -75,7 +75,7 @@ def _folded(replay: Replay, node: Node) -> Any:
     if torch.Tag.nondeterministic_seeded in node.target.tags:
         raise AffineLensError("this operator draws random numbers; a network must be a function")
     if node.all_input_nodes and operator_name(node) not in _MOVES | _LAYOUT:
-        replay.builder.note(f"{place(node)}: constants were combined by {node.target} in the model's own arithmetic")
+        replay.builder.note(note.combined(place(node), str(node.target)))
     return node.target(*replay.resolved(node.args), **replay.resolved(node.kwargs))
 
 
@@ -84,7 +84,7 @@ def _without_tail(call: Call) -> Tensor:
     tensor, operator = call.tensor("self"), operator_name(call.node).removeprefix("aten.").removeprefix("_")
     if operator != "sigmoid" and (not tensor.shape or tensor.shape[call.value("dim")] == 1):
         call.refuse(f"{operator} over axis {call.value('dim')} of a tensor of shape {tensor.shape} is constant")
-    call.builder.note(nonlinear.cut_off(call.name, operator))
+    call.builder.note(note.cut_off(call.name, operator))
     return tensor
 
 

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch.fx.node import Node, map_arg
 
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.network.build.builder import GraphBuilder, Shape, Tensor, parameter, require_size
 
 Floats = NDArray[np.float64]
@@ -69,12 +69,12 @@ class Replay:
         name = self._names.get(source, source.name) if isinstance(source, Node) else "a number in the graph"
         return parameter(plain_numbers(value, node), name)
 
-    def cut_before(self, node: Node) -> str:
+    def cut_before(self, node: Node) -> tuple[str | Option, ...]:
         """The advice to end the module before an operation, where something is before it."""
         for source in node.all_input_nodes:
             if source is not self._input and _holds_tensor(self._values[source]):
-                return f"; until={source.name!r} cuts the module before it"
-        return ""
+                return "; ", Option("until", source.name), " cuts the module before it"
+        return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ class Call:
 
     def refuse(self, reason: str) -> NoReturn:
         """Refuse the operation, with the place where the module can be cut."""
-        raise AffineLensError(f"{reason}{self.replay.cut_before(self.node)}")
+        raise AffineLensError(reason, *self.replay.cut_before(self.node))
 
 
 Operator = Callable[[Call], Any]

@@ -389,10 +389,15 @@ class Walk:
         unfinished = [part.state for part in self._parts if part.state.control[DEPTH] > 0]
         return tuple(Job(self._name, (place,), state.set_down()) for place, state in enumerate(unfinished))
 
-    def _share(self, status: Status) -> float:
-        """How much of the domain's volume was walked: all but what is still open in some part."""
+    def _share(self, status: Status) -> float | None:
+        """How much of the domain's volume was walked: all but what is still open in some part.
+
+        It is not known of a count that went beyond its limit.
+        """
         if status is Status.COMPLETE:
             return self._share_at_start
+        if status is Status.REGION_LIMIT and not self._asked.regions:
+            return None
         return max(0.0, self._share_at_start - sum(pending_share(self._compiled, part.state) for part in self._parts))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from math import log10
 from pathlib import Path
 from typing import Any
@@ -12,10 +10,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.measure.summary.forecast import forecast
-from affinelens.restrict import restrict
-from affinelens.walk import shown_counts
-from command_line import COLUMNS, run, write_network
+from command_line import COLUMNS, report, run
 from onnx_models import model, node, save
 
 FLOAT = 1
@@ -53,13 +48,6 @@ def residual(tmp_path: Path) -> Path:
     return save(model(nodes, constants, [1, 1, 4, 4], kind=FLOAT), tmp_path)
 
 
-def report(*arguments: object) -> dict[str, Any]:
-    done = run("inspect", *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 def test_a_deep_network_fits_a_terminal(residual: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "image.npy", np.full((1, 4, 4), 0.5))
     slice_options = ("--slice-axes", "0,5", "--at", tmp_path / "image.npy", "--window", 0, 1)
@@ -75,7 +63,7 @@ def test_a_deep_network_fits_a_terminal(residual: Path, tmp_path: Path) -> None:
 
 
 def test_layers_are_named_as_in_the_model(residual: Path) -> None:
-    found = report(residual)
+    found = report("inspect", residual)
     assert (found["input_shape"], found["output_shape"]) == ([1, 4, 4], [3])
     first, second, third = found["stages"][:3]
     assert first["operations"] == ["Conv 3x3", "Relu"]
@@ -107,71 +95,23 @@ def test_names_and_shapes_are_saved_with_a_run(residual: Path, tmp_path: Path) -
 def test_what_switches_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "net.npz"
     np.savez(path, W0=np.eye(2), b0=[0.0, 5.0], W1=[[1.0, 1.0]], b1=[0.0])
-    found = report(path, "--box", -1, 1)
+    found = report("inspect", path, "--box", -1, 1)
     assert found["switching"] == {"units": 1, "hyperplanes": 1}
     assert found["stages"][0]["switching"] == 1
     assert found["regions_log10"]["at_most"] == pytest.approx(log10(2))
     assert found["engines"][0]["name"] == "vertex"
 
 
-@pytest.mark.parametrize("sizes", [(1, 16, 16, 1), (2, 32, 32, 1), (3, 24, 12, 1), (4, 20, 1)])
-def test_the_forecast_has_the_right_order_of_magnitude(sizes: tuple[int, ...], tmp_path: Path) -> None:
-    network = al.network(write_network(tmp_path / "net.npz", *sizes, seed=3))
-    for domain in (al.Box(-1, 1, dim=sizes[0]), al.Box(-0.25, 0.5, dim=sizes[0])):
-        expected = forecast(network, domain.frame, restrict(network, domain.frame))
-        regions = al.count(network, domain, workers=1)
-        assert abs(expected.regions - log10(regions)) < 1
-        assert expected.bound is None or log10(regions) <= expected.bound + 1e-9
+def test_inspect_shows_the_network_and_the_domain(tent: Path) -> None:
+    done = run("inspect", tent, "--box", -1, 1)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "2 units" in done.stdout
+    assert "dimension 1" in done.stdout
 
 
-def test_a_model_can_be_cut_packed_and_left_open(tmp_path: Path) -> None:
-    pytest.importorskip("onnx")
-    rng = np.random.default_rng(1)
-    constants = {"w": weights(rng, 2, 6), "v": weights(rng, 6, 2)}
-    nodes = [node("MatMul", "x w", "a"), node("Relu", "a", "b"), node("Exp", "b", "c"), node("MatMul", "c v", "y")]
-    plain = save(model(nodes, constants, [1, "width"], kind=FLOAT), tmp_path)
-    packed = tmp_path / "net.onnx.gz"
-    packed.write_bytes(gzip.compress(plain.read_bytes()))
-    expected = al.count(al.network(plain, until="b", input_shape=(2,)), al.Box(-1, 1, dim=2))
-    for path in (plain, packed):
-        for command in ("count", "enumerate"):
-            options = ("--until", "the_Relu_b", "--input-shape", "2", "--box", -1, 1, "--json")
-            assert json.loads(run(command, path, *options).stdout)["regions"] == expected
-    refused = run("count", plain, "--input-shape", 2, "--box", -1, 1)
-    assert refused.returncode == 2
-    assert "--until 'b' cuts the model before it" in refused.stderr
-    assert "pass --input-shape without the batch axis" in run("inspect", plain).stderr
-    with pytest.raises(al.AffineLensError, match=r"an option of affinelens\.network"):
-        al.count(plain, al.Box(-1, 1, dim=2))
-
-
-def test_an_input_can_be_fixed(tmp_path: Path) -> None:
-    onnx = pytest.importorskip("onnx")
-    proto = model([node("Sub", "x m", "a"), node("Abs", "a", "y")], {}, [1, 2], kind=FLOAT)
-    proto.graph.input.append(onnx.helper.make_tensor_value_info("m", FLOAT, [1, 2]))
-    path = save(proto, tmp_path)
-    np.save(tmp_path / "m.npy", np.array([[0.5, 7.0]], dtype=np.float32))
-    done = run("count", path, "--fixed", f"m={tmp_path / 'm.npy'}", "--box", -1, 1, "--json")
-    assert json.loads(done.stdout)["regions"] == 2
-    assert "--fixed m=FILE leaves the first" in run("inspect", path).stderr
-    wrong = run("inspect", path, "--fixed", "m")
-    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
-    assert "NAME=FILE" in wrong.stderr
-
-
-@pytest.mark.parametrize("option", [("--until", "b"), ("--input-shape", "2"), ("--input-shape", "two")])
-def test_options_that_do_not_fit_are_one_sentence(option: tuple[str, str], tmp_path: Path) -> None:
-    done = run("inspect", write_network(tmp_path / "net.npz", 2, 3, 1), *option)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert option[0] in done.stderr
-
-
-@pytest.mark.parametrize("room", [4, 10, 20, 40, 80, 400])
-def test_counts_by_stage_fit_their_room(room: int) -> None:
-    counts = [7**k for k in range(19)]
-    shown = shown_counts(counts, room)
-    assert len(shown) <= room
-    if room >= 40:
-        assert shown.endswith(f"{counts[-1]:,}")
-    if room == 400:
-        assert shown.count(" -> ") == 18
+def test_inspect_needs_no_domain(tent: Path) -> None:
+    found = report("inspect", tent)
+    assert found["regions"] is None
+    assert (found["inputs"], found["units"]) == (1, 2)
+    assert found["dimension"] is None

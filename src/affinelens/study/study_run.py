@@ -147,7 +147,7 @@ def find(name: str) -> Study:
     for package in ("torch", "matplotlib"):
         if find_spec(package) is None:
             raise MissingExtraError.for_extra(package, "study", f"the study {name}")
-    study: Study = import_module(f"affinelens.study.{name}").STUDY
+    study: Study = import_module(f"affinelens.study.{name}_study").STUDY
     return study
 
 

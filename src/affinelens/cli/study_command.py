@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from affinelens.cli.compare import compare_command
+from affinelens.cli.command_output import INTERRUPTED
+from affinelens.cli.compare_command import compare_command
+from affinelens.cli.progress_line import live_line
+from affinelens.cli.shared_options import option_group, require_name, workers_option
 from affinelens.errors import AffineLensError
-from affinelens.study.running import STUDIES, StudyProgress, run
+from affinelens.study.study_run import STUDIES, StudyProgress, run
 
-_OPTIONS = (
+_study_options = option_group(
     click.option("-o", "--output", metavar="DIR", help="Directory for everything.  [default: study-NAME]"),
     click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Trainings of each."),
     click.option("--quick", is_flag=True, help="A smaller study of the same shape, in minutes."),
     click.option("--resume", is_flag=True, help="Go on with a study that was stopped; give the same options."),
     click.option("--data", metavar="DIR", help="Folder of image files, for a study that reads some."),
-    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes to use.  [default: one a core]"),
+    workers_option,
     click.option("--set", "choices", multiple=True, metavar="NAME=VALUE", help="Choose otherwise, as samples=100."),
 )
 
@@ -35,7 +35,30 @@ class _Studies(click.Group):
         return super().resolve_command(context, args)
 
 
-@click.group("study", cls=_Studies, invoke_without_command=True)
+def _command(name: str, summary: str) -> click.Command:
+    @click.command(name, help=f"{summary[0].upper()}{summary[1:]}.")
+    @_study_options
+    def run_study(output: str | None, choices: tuple[str, ...], **options: Any) -> int:
+        directory = f"study-{name}" if output is None else require_name(output, "-o", "a directory")
+        options |= dict(map(_choice, choices))
+        try:
+            with live_line(_bar) as progress:
+                report = run(name, directory, progress=progress, **options)
+        except KeyboardInterrupt:
+            click.echo(f"affinelens: stopped; what was finished is in {directory}, go on with --resume", err=True)
+            return INTERRUPTED
+        click.echo(f"the report is {report}")
+        return 0
+
+    return run_study
+
+
+@click.group(
+    "study",
+    cls=_Studies,
+    commands=[*(_command(name, summary) for name, summary in STUDIES.items()), compare_command],
+    invoke_without_command=True,
+)
 @click.pass_context
 def study_command(context: click.Context) -> None:
     """Run one of the paper's experiments again.
@@ -47,32 +70,6 @@ def study_command(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-def _command(name: str, summary: str) -> click.Command:
-    def run_study(output: str | None, choices: tuple[str, ...], **options: Any) -> int:
-        if output is not None and not output.strip():
-            raise AffineLensError("-o needs the name of a directory, but got an empty text")
-        options |= dict(map(_choice, choices))
-        directory = f"study-{name}" if output is None else output
-        try:
-            with _progress() as progress:
-                report = run(name, directory, progress=progress, **options)
-        except KeyboardInterrupt:
-            click.echo(f"affinelens: stopped; what was finished is in {directory}, go on with --resume", err=True)
-            return 130
-        click.echo(f"the report is {report}")
-        return 0
-
-    command: Callable[..., Any] = run_study
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return click.command(name, help=f"{summary[0].upper()}{summary[1:]}.")(command)
-
-
-for _name, _summary in STUDIES.items():
-    study_command.add_command(_command(_name, _summary))
-study_command.add_command(compare_command)
-
-
 def _choice(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not (name and separator and value):
@@ -82,28 +79,18 @@ def _choice(text: str) -> tuple[str, str]:
     return name, value
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[StudyProgress], None] | None]:
-    """A bar that is rewritten on a terminal; nothing anywhere else."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.live import Live
+def _bar(update: StudyProgress, _width: int) -> Any:
+    """How far a study is: a bar, and what it does or how many networks are done."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
-    def line(update: StudyProgress) -> Table:
-        grid = Table.grid(padding=(0, 1))
-        words = update.note or f"{update.runs} of {update.all_runs} networks"
-        grid.add_row(
-            ProgressBar(max(update.all_epochs, 1), update.epochs, width=30),
-            f"{words}, {update.seconds:.0f} s{_remaining(update)}",
-        )
-        return grid
-
-    with Live(console=Console(stderr=True), transient=True, refresh_per_second=5) as live:
-        yield lambda update: live.update(line(update))
+    grid = Table.grid(padding=(0, 1))
+    words = update.note or f"{update.runs} of {update.all_runs} networks"
+    grid.add_row(
+        ProgressBar(max(update.all_epochs, 1), update.epochs, width=30),
+        f"{words}, {update.seconds:.0f} s{_remaining(update)}",
+    )
+    return grid
 
 
 def _remaining(update: StudyProgress) -> str:

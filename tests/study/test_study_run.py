@@ -12,7 +12,7 @@ import torch
 
 import affinelens as al
 from affinelens.study import names, side_by_side, study_directory
-from affinelens.study.running import STUDIES, StudyProgress, find
+from affinelens.study.study_run import STUDIES, StudyProgress, find
 from study.studies import SMALL, rows, run
 
 FIGURES = {"activation": ("activation", "activation_surfaces")}
@@ -190,6 +190,6 @@ def test_a_damaged_run_is_named(text: str, tmp_path: Path) -> None:
 
 
 def test_without_torch_the_fix_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("affinelens.study.running.find_spec", lambda package: None)
+    monkeypatch.setattr("affinelens.study.study_run.find_spec", lambda package: None)
     with pytest.raises(al.MissingExtraError, match=r"needs torch.*pip install 'affinelens\[study\]'"):
         run("width", tmp_path / "s")

@@ -83,7 +83,7 @@ def test_what_cannot_be_answered_is_one_sentence(absolute: Path, tmp_path: Path)
         ([tmp_path / "none.onnx", prop], r".*none\.onnx: no such file; give .*"),
         ([absolute, text], r".*text\.vnnlib: line 1: .*"),
         ([absolute, prop, "--engine", "guess"], r"there is no engine 'guess'; choose one of .*"),
-        ([absolute, prop, "--until", "node"], r"until= is for ONNX files and torch modules only, .*"),
+        ([absolute, prop, "--until", "node"], r"--until is for ONNX files and torch modules only, .*"),
         ([absolute, prop, "--witness", tmp_path / "no" / "where"], r".*where: cannot be written .*"),
         ([absolute], r"Missing argument 'PROP\.vnnlib'\."),
     ):

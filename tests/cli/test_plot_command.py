@@ -1,5 +1,8 @@
+"""``affinelens plot``."""
+
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +11,8 @@ from click.testing import CliRunner, Result
 
 import affinelens as al
 from affinelens.cli.commands import commands
+from affinelens.plot import KINDS
+from affinelens.plot.coloring import COLORS
 from command_line import run
 from plot_sets import drawn_set
 
@@ -33,6 +38,11 @@ def test_the_picture_fits_the_dimension(folder: Path, plot: Callable[..., Result
     done = plot(f"run{dim}")
     assert done.output == f"saved in run{dim}.png\n"
     assert (folder / f"run{dim}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_help_names_every_picture_and_color(plot: Callable[..., Result]) -> None:
+    words = set(re.findall(r"\w+", plot("--help").output))
+    assert {*KINDS, *COLORS} <= words
 
 
 def test_options_reach_the_picture(folder: Path, plot: Callable[..., Result]) -> None:
@@ -74,19 +84,6 @@ def test_an_error_is_one_sentence(folder: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
-
-
-def test_the_demo_ends_with_a_picture_and_says_where_it_is(tmp_path: Path) -> None:
-    done = run("demo", cwd=tmp_path)
-    [line] = [line for line in done.stdout.splitlines() if "picture" in line]
-    assert (tmp_path / line.split()[-1]).read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_demo_that_cannot_write_says_so(tmp_path: Path) -> None:
-    (tmp_path / "affinelens-demo").write_text("in the way")
-    done = run("demo", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "No picture: affinelens-demo" in done.stdout
 
 
 def test_a_picture_is_of_the_run_that_was_saved(folder: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from command_line import run, write_domain, write_network
+from command_line import report, run, write_domain, write_network
 
 PROPERTY = """(declare-const X_0 Real) (declare-const X_1 Real) (declare-const X_2 Real) (declare-const Y_0 Real)
 (assert (and (>= X_1 -1) (<= X_1 1) (= X_2 0.1)))
@@ -44,6 +44,35 @@ def counted(folder: Path, *arguments: str) -> int:
     done = run("count", "net.npz", *arguments, "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     return int(json.loads(done.stdout)["regions"])
+
+
+@pytest.mark.parametrize(
+    ("box", "regions"),
+    [
+        (["-1", "1"], 4),
+        (["0", "1"], 1),
+        (["-1,-1", "1,1"], 4),
+        (["-1,0", "1,1"], 2),
+        (["-1,0.5", "1,0.5"], 2),
+        (["-1,-1", "1"], 4),
+        (["-1e-3,-2", ".5,3"], 4),
+        (["-.5", "+2.5e-1"], 4),
+    ],
+)
+def test_box_takes_a_number_or_one_per_input(box: list[str], regions: int, cross: Path) -> None:
+    assert report("count", cross, "--box", *box)["regions"] == regions
+
+
+def test_domain_from_a_file(cross: Path, tmp_path: Path) -> None:
+    triangle = write_domain(tmp_path / "triangle.npz", [[1, 0], [0, 1], [-1, -1]], [1, 0, 0.5])
+    assert report("count", cross, "--domain", triangle)["regions"] == 2
+    assert report("inspect", cross, "--domain", triangle)["dimension"] == 2
+
+
+def test_domain_that_fixes_an_input(cross: Path, tmp_path: Path) -> None:
+    edge = write_domain(tmp_path / "edge.npz", [[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 1, -1, 1])
+    assert report("inspect", cross, "--domain", edge)["dimension"] == 1
+    assert report("count", cross, "--domain", edge)["regions"] == 2
 
 
 def test_a_slice_along_axes(folder: Path) -> None:

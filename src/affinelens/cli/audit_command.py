@@ -1,0 +1,28 @@
+"""``affinelens audit``: a saved run, checked again."""
+
+from __future__ import annotations
+
+import click
+
+from affinelens.api import load
+from affinelens.cli.command_output import FAILED, print_json
+from affinelens.cli.shared_options import json_option, require_name
+
+
+@click.command("audit")
+@click.argument("run")
+@click.option("--samples", type=click.IntRange(min=0), default=1000, show_default=True, help="Random points to draw.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which random points.")
+@json_option
+def audit_command(run: str, samples: int, seed: int, as_json: bool) -> int:
+    """Check a saved RUN again, without the engine that made it.
+
+    Says what was proved, measured and sampled. The exit status is 0 if nothing failed, 1 if something did, 2 for bad
+    input.
+    """
+    report = load(require_name(run, "-o", "a directory")).audit(samples=samples, seed=seed)
+    if as_json:
+        print_json(report.to_json() | {"run": run})
+    else:
+        click.echo(str(report))
+    return 0 if report.passed else FAILED

@@ -1,0 +1,34 @@
+"""``affinelens count``: how many regions there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from affinelens.api import requested
+from affinelens.cli.command_output import print_json, print_walk, walk_exit_code, walk_report
+from affinelens.cli.domain_options import domain_options, read_domain, taken_from
+from affinelens.cli.model_options import model_options, read_network
+from affinelens.cli.progress_line import walk_progress
+from affinelens.cli.shared_options import json_option, walk_options
+from affinelens.engine import run
+
+
+@click.command("count")
+@click.argument("model")
+@model_options
+@domain_options
+@walk_options
+@json_option
+def count_command(model: str, as_json: bool, **options: Any) -> int:
+    """Count the regions of MODEL on a domain."""
+    compiled = read_network(model, options)
+    domain = read_domain(compiled, taken_from(options))
+    with walk_progress() as progress:
+        outcome = run(requested(compiled, domain, progress=progress, regions=False, **options))
+    if as_json:
+        print_json(walk_report(outcome) | {"model": model})
+    else:
+        print_walk(outcome)
+    return walk_exit_code(outcome.status)

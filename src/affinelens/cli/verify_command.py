@@ -1,0 +1,73 @@
+"""``affinelens verify``: whether a property holds, as scripts and VNN-COMP tools expect to be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from affinelens.cli.command_output import INTERRUPTED, print_json
+from affinelens.cli.progress_line import walk_progress
+from affinelens.cli.shared_options import engine_option, json_option, require_name, time_limit_option, workers_option
+from affinelens.errors import AffineLensError
+from affinelens.verify import Result, Verdict, verify
+
+
+@click.command("verify")
+@click.argument("model")
+@click.argument("prop", metavar="PROP.vnnlib")
+@click.option("--all", "everything", is_flag=True, help="If sat, find the exact unsafe set and its volume.")
+@click.option("--witness", metavar="FILE", help="Write the result there, and the witness, as VNN-COMP tools do.")
+@click.option("--until", metavar="NODE", help="Cut the model at this ONNX node.")
+@engine_option
+@workers_option
+@time_limit_option()
+@json_option
+def verify_command(
+    model: str, prop: str, everything: bool, witness: str | None, until: str | None, as_json: bool, **options: Any
+) -> int:
+    """Decide whether a VNN-LIB property of MODEL holds.
+
+    The last line printed is the answer: sat (some input satisfies the file's condition, and is printed before), unsat
+    (none does: the property holds), timeout, or unknown. The exit status is 0 for each of these, 2 for bad input, 130
+    for Ctrl-C.
+    """
+    if witness is not None:
+        require_name(witness, "--witness", "a file")
+    with walk_progress() as progress:
+        verdict = verify(model, prop, all=everything, until=until, progress=progress, **options)
+    if witness is not None:
+        _write_witness(Path(witness), verdict)
+    if as_json:
+        print_json(verdict.to_json() | {"model": model, "property": prop})
+    else:
+        _print_verdict(verdict)
+    return INTERRUPTED if verdict.result is Result.UNKNOWN else 0
+
+
+def _write_witness(path: Path, verdict: Verdict) -> None:
+    """The answer on a line and the witness, if there is one."""
+    lines = [str(verdict.result), *([verdict.witness.to_vnncomp()] if verdict.witness is not None else [])]
+    try:
+        path.write_text("\n".join(lines) + "\n")
+    except OSError as error:
+        raise AffineLensError(f"{path}: cannot be written ({error.strerror}); give another --witness") from error
+
+
+def _print_verdict(verdict: Verdict) -> None:
+    for note in verdict.notes:
+        click.echo(f"note: {note}")
+    walked = "no walk needed"
+    if verdict.engines:
+        walked = f"{verdict.regions} regions walked by {', '.join(verdict.engines)}, the others excluded by bounds"
+    click.echo(f"{verdict.reason}; {walked}, {verdict.seconds:.3g} s")
+    for part in verdict.unsafe or ():
+        click.echo(
+            f"unsafe set{'' if part.is_complete else ', as far as found'}, case {part.case + 1}: "
+            f"{len(part)} polytopes of dimension {part.regions.domain.dim}, volume {part.volume:.6g}, "
+            f"{part.share:.4%} of the domain"
+        )
+    if verdict.witness is not None:
+        click.echo(verdict.witness.to_vnncomp())
+    click.echo(str(verdict.result))

@@ -1,0 +1,60 @@
+"""What compiling changed or took for granted, as values: code asks a note for its kind and people read its sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class NoteKind(Enum):
+    """What a note says."""
+
+    CUT_OFF = "cut off"  # the model's last operator, which only rescales the output, was left out
+    ROUNDED = "rounded"  # a coefficient is not the model's own number
+    COMBINED = "combined"  # the model's own arithmetic made one constant of several
+    ASSUMED = "assumed"  # the model does not say it
+
+
+# How the sentences of each kind read, to know those that were saved without their kind.
+_WORDS = {
+    "was cut off": NoteKind.CUT_OFF,
+    "rounded": NoteKind.ROUNDED,
+    "were combined": NoteKind.COMBINED,
+}
+
+
+@dataclass(frozen=True)
+class Note:
+    """One note; ``place`` is the node or layer it is about, if it is about one."""
+
+    kind: NoteKind
+    text: str
+    place: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}" if self.place else self.text
+
+    @classmethod
+    def read(cls, sentence: str) -> Note:
+        """A note of which only the sentence was kept."""
+        found = (kind for words, kind in _WORDS.items() if words in sentence)
+        return cls(next(found, NoteKind.ASSUMED), sentence)
+
+
+def cut_off(place: str, operator: str) -> Note:
+    """That a final softmax or sigmoid was left out, and what this does not change."""
+    if operator.lower() == "sigmoid":
+        kept = "the argmax is unchanged, and so is a threshold t, taken at log(t / (1 - t))"
+    else:
+        kept = "the argmax along its axis is unchanged"
+    return Note(NoteKind.CUT_OFF, f"the final {operator} was cut off; {kept}", place)
+
+
+def combined(place: str, operator: str) -> Note:
+    """That the model computes a constant from others."""
+    return Note(NoteKind.COMBINED, f"constants were combined by {operator} in the model's own arithmetic", place)
+
+
+def rounded_input(name: str, number_type: str, owner: str) -> Note:
+    """That the numbers given for an input are not numbers of the model's type."""
+    return Note(NoteKind.ROUNDED, f"fixed input {name!r} was rounded to {number_type}, the {owner}'s type")
