@@ -70,9 +70,9 @@ def enumerate(
     domain
         A :class:`Box`, :class:`Polytope` or :class:`Slice` of the network's inputs.
     engine
-        ``"auto"``, the fastest of these that fits; ``"vertex"``, up to dimension 14, which builds cells from their
-        vertices; ``"linear_program"``, in any dimension, the paper's own way; or, to count only, ``"count"``, which is
-        the vertex engine without the cells of the last stage.
+        ``"auto"``, the fastest of these that fits; ``"vertex"``, up to dimension 14 and chosen up to 10, which builds
+        cells from their vertices; ``"linear_program"``, in any dimension, the paper's own way; or, to count only,
+        ``"count"``, which is the vertex engine without the cells of the last stage.
     workers
         Number of threads (of processes, for the linear_program engine); None for one a core. The result does not
         depend on it.
@@ -158,8 +158,8 @@ def count(
     domain
         A :class:`Box`, :class:`Polytope` or :class:`Slice` of the network's inputs.
     engine
-        ``"auto"``, the fastest of these that fits; ``"count"``, up to dimension 14, which leaves out the cells of the
-        last stage; ``"vertex"`` or ``"linear_program"``, as for :func:`enumerate`.
+        ``"auto"``, the fastest of these that fits; ``"count"``, up to dimension 14 and chosen up to 10, which leaves
+        out the cells of the last stage; ``"vertex"`` or ``"linear_program"``, as for :func:`enumerate`.
     workers
         Number of threads (of processes, for the linear_program engine); None for one a core. The result does not
         depend on it.
