@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -109,3 +110,10 @@ def test_what_a_method_of_a_region_set_takes_is_listed_and_shown(name: str) -> N
     text = inspect.getdoc(method) or ""
     assert set(inspect.signature(method).parameters) - {"self"} == section(text, "Parameters")
     assert ">>> " in text
+
+
+def test_prose_is_spelled_as_the_names_are() -> None:
+    root = Path(__file__).parents[1]
+    other_spelling = re.compile("neighbo[u]r|colo[u]r|cent[r](e|ing)", flags=re.IGNORECASE)
+    files = [*(root / "src").rglob("*.py"), *(root / "docs").glob("*.md"), root / "README.md"]
+    assert [str(file) for file in files if other_spelling.search(file.read_text(encoding="utf-8"))] == []

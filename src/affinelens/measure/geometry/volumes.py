@@ -34,7 +34,7 @@ def volumes(regions: Regions) -> Floats:
 
 @kept
 def centroids(regions: Regions) -> Floats:
-    """The centre of mass of every region."""
+    """The center of mass of every region."""
     prepare_centroids()
     found = np.empty((len(regions), regions.domain.dim))
     for rows, corners in corner_blocks(regions):
