@@ -15,5 +15,5 @@ def pytest_configure(config: pytest.Config) -> None:
         from affinelens.engine.linear_program import interior_point
         from affinelens.engine.vertex.driver import warm_up
 
-        warm_up.prepare(None)
-        interior_point.prepare(None)
+        warm_up.prepare()
+        interior_point.prepare()

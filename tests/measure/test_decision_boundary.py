@@ -332,7 +332,7 @@ def test_of_a_large_network_only_what_switches_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize(("sizes", "seed", "whole"), [([2, 8, 8, 3], 15, True), ([3, 8, 6, 3], 7, False)])
-def test_a_domain_walked_in_patches_has_the_same_boundary(
+def test_a_domain_walked_in_subdomains_has_the_same_boundary(
     sizes: list[int], seed: int, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layers, domain = random_layers(sizes, seed, whole=whole), al.Box(-1, 1, dim=sizes[0])

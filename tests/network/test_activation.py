@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from affinelens.arithmetic import ExactMatrix
 from affinelens.errors import AffineLensError
 from affinelens.network import Activation, MaxGroups, PiecewiseLinear
+from affinelens.network.activation import OPEN
 from affinelens.network.enclosure import Enclosure
 from brute_force import Layer
 from networks import ABSOLUTE, HARD_TANH, LEAKY, LINEAR, NEGATIVE_SLOPE, RELU, ZIGZAG, activation, evaluate
@@ -71,20 +72,123 @@ def test_a_pattern_holds_exactly_where_its_constraints_do(name: str, z: list[flo
         return
     _, pattern = evaluate([layer], z)
     for choice, piece in enumerate(pattern):
-        options = 1 + max((int(function.breaks.choice[i] == choice) * 3 for i in range(len(signs))), default=0)
         holding = [
             option
-            for option in range(min(options, function.pieces))
-            if _exists(function, choice, option)
-            and all(signs[i] == sign for i, sign in function.constraints(choice, option))
+            for option in range(int(function.piece_counts[choice]))
+            if all(signs[i] == sign for i, sign in function.constraints(choice, option))
         ]
         assert holding == [piece]
 
 
-def _exists(function: Activation, choice: int, piece: int) -> bool:
-    if isinstance(function, MaxGroups):
-        return piece < GROUPS[choice]
-    return piece <= len(MIXED[choice][0])
+@every_case
+def test_every_choice_has_its_own_number_of_pieces(name: str) -> None:
+    expected = {"mixed": [len(breakpoints) + 1 for breakpoints, _, _ in MIXED], "max": GROUPS}
+    function, _ = CASES[name]
+    assert function.piece_counts.tolist() == expected[name]
+    assert function.pieces == max(expected[name])
+
+
+@every_case
+@property_test
+@given(z=inputs)
+def test_outputs_are_lines_on_the_pieces_at_a_point(name: str, z: list[float]) -> None:
+    function, layer = CASES[name]
+    expected, pattern = evaluate([layer], z)
+    column = np.array(z)[:, None]
+    assert function.pieces_at(column)[:, 0].tolist() == pattern
+    for chosen, values in ((np.array(pattern), np.array(z)), (np.array(pattern)[:, None], column)):
+        lines = function.lines(chosen)
+        assert (lines.slopes * lines.taken(values) + lines.offsets).ravel().tolist() == expected
+    one_by_one = [function.line(choice, piece) for choice, piece in enumerate(pattern)]
+    assert [slope * z[unit] + offset for unit, slope, offset in one_by_one] == expected
+
+
+@every_case
+@property_test
+@given(z=inputs, weights=st.lists(st.integers(-3, 3), min_size=7, max_size=7))
+def test_weights_of_outputs_given_back_to_units_weigh_the_same(name: str, z: list[float], weights: list[int]) -> None:
+    function, layer = CASES[name]
+    expected, pattern = evaluate([layer], z)
+    lines = function.lines(np.array(pattern))
+    of_outputs = np.array(weights[: function.size_out], dtype=np.float64)
+    of_units = lines.given_back(lines.slopes * of_outputs, function.size_in)
+    assert of_units @ z + of_outputs @ lines.offsets == sum(w * v for w, v in zip(weights, expected, strict=False))
+    exact = function.give_back_exact(ExactMatrix.from_floats(of_outputs), np.array(pattern))
+    assert [row[0] for row in exact.to_fractions()] == [Fraction(w) for w in of_units.tolist()]
+
+
+@every_case
+def test_the_signs_on_a_piece_are_its_constraints(name: str) -> None:
+    function, _ = CASES[name]
+    for choice, count in enumerate(function.piece_counts.tolist()):
+        for piece in range(count):
+            pieces = np.zeros((function.choices, 1), dtype=np.int64)
+            pieces[choice] = piece
+            signs = function.signs_on(pieces)[:, 0]
+            own = np.flatnonzero(function.breaks.choice == choice)
+            constraints = dict(function.constraints(choice, piece))
+            assert all(signs[b] == side for b, side in constraints.items())
+            if function.grouped:
+                assert not signs[[b for b in own.tolist() if b not in constraints]].any()
+
+
+@every_case
+@pytest.mark.parametrize("side", [-1, 1])
+def test_beyond_a_break_is_the_piece_on_its_other_side(name: str, side: int) -> None:
+    function, _ = CASES[name]
+    for index, choice in enumerate(function.breaks.choice.tolist()):
+        below, above = int(function.sides.below[index]), int(function.sides.above[index])
+        here, there = (below, above) if side < 0 else (above, below)
+        assert (index, side) in function.constraints(choice, here)
+        assert function.piece_beyond(choice, here, {index: -side}.get) == there
+        assert function.piece_beyond(choice, here, {index: side}.get) == here
+
+
+def test_of_several_that_draw_level_the_one_ahead_beyond_wins() -> None:
+    """Beyond the hyperplane x = 0 of 0, x, 3x, x the fastest wins; of 0, x, x the first of equals."""
+    function = MaxGroups(np.array([0, 4]))
+    slopes = [0, 1, 3, 1]
+    assert function.piece_beyond(0, 0, lambda b: _lead(function, slopes, b)) == 2
+    assert function.piece_beyond(0, 0, lambda b: _lead(function, [0, 1, 1, 1], b)) == 1
+
+
+def _lead(function: MaxGroups, slopes: list[int], index: int) -> int:
+    return int(np.sign(slopes[function.breaks.plus[index]] - slopes[function.breaks.minus[index]]))
+
+
+@every_case
+@property_test
+@given(z=inputs, hidden=st.sets(st.integers(0, 8)))
+def test_what_is_left_where_signs_are_known_is_the_same_function(name: str, z: list[float], hidden: set[int]) -> None:
+    function, layer = CASES[name]
+    signs = signs_of_breaks(function, z)
+    _, pattern = evaluate([layer], z)
+    known = signs.copy()
+    if not signs.all():
+        return
+    known[[b for b in hidden if b < len(signs)]] = OPEN
+    first, last = function.possible_pieces(known)
+    assert (first <= pattern).all()
+    assert (pattern <= last).all()
+    left = function.restricted(known)
+    assert function.switching_units(known).nonzero()[0].tolist() == left.units.tolist()
+    own = left.activation.pattern_from_signs(signs[left.breaks])
+    found = left.pattern.copy()
+    found[left.choices] = left.pieces[np.arange(len(own)), own]
+    assert found.tolist() == pattern
+    settled = function.settled(known)
+    settled[settled == OPEN] = signs[settled == OPEN]
+    assert function.pattern_from_signs(settled).tolist() == pattern
+
+
+@every_case
+def test_arrays_and_kind_are_all_there_is_to_save(name: str) -> None:
+    function, _ = CASES[name]
+    again = type(function).from_arrays(function.arrays())
+    column = np.linspace(-2, 2, 7)[:, None]
+    assert again.kind == function.kind
+    assert np.array_equal(again.apply(column), function.apply(column))
+    assert np.array_equal(again.breaks.threshold, function.breaks.threshold)
 
 
 def test_every_breakpoint_is_a_break_and_names_its_unit() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from affinelens import Network
 from affinelens.arithmetic import ExactMatrix
-from affinelens.arithmetic.rational import direction
+from affinelens.arithmetic.proportional_rows import direction
 from affinelens.network.adjoint import Adjoint
 from affinelens.network.affine_functions import AffineFunctions, NetworkTerms
 from restrict.drawn import dense_network, pooled_network

@@ -30,7 +30,7 @@ def proved_and_true(rs: al.RegionSet) -> tuple[np.ndarray, np.ndarray]:
     changed[rows, column] = after[rows, column]
     differs = changed[rows, column] != before[rows, column]
     proved = SingleChanges(
-        restricted_functions(rs), frame, rs.outcome.switching, before[differs], changed[differs], numbers[differs]
+        restricted_functions(rs), rs.outcome.switching, before[differs], changed[differs], numbers[differs]
     ).proved()
     return proved, np.asarray((changed == after).all(axis=1)[differs])
 

@@ -124,7 +124,7 @@ def pieces(boundary: DecisionBoundary, names: np.ndarray, among: np.ndarray | No
     return found
 
 
-def test_a_set_found_in_patches_has_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_set_found_in_subdomains_has_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     model, domain = random_layers([2, 12, 12, 3], 0), cube(2)
     plain = al.enumerate(model, domain, workers=1)
     monkeypatch.setattr(vertex, "_MANY_COEFFICIENTS", 1)

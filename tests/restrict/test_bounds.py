@@ -10,11 +10,12 @@ import pytest
 from affinelens import Box, Network
 from affinelens.arithmetic import ExactMatrix
 from affinelens.domain import Frame
+from affinelens.network.activation import OPEN
 from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
 from affinelens.restrict import restrict
 from affinelens.restrict.bisection import bound_by_bisection, count_open, merged
-from affinelens.restrict.break_signs import OPEN, bound_stages
+from affinelens.restrict.break_signs import bound_stages
 from affinelens.restrict.enclosing_box import EnclosingBox
 from restrict.drawn import dense_network, pooled_network, rational_points, small_box
 

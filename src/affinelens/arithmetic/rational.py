@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import gcd, lcm
+from math import lcm
 
 import numpy as np
 from flint import fmpq, fmpz, fmpz_mat
@@ -156,16 +156,6 @@ def _moved(row: Floats, scale: Floats, shift: Floats) -> dict[int, Fraction]:
 
 def _rebuild(rows: int, columns: int, numerators: list[int], denominator: int) -> ExactMatrix:
     return ExactMatrix(fmpz_mat(rows, columns, numerators), fmpz(denominator))
-
-
-def direction(row: Sequence[int]) -> tuple[tuple[int, ...], int]:
-    """The row divided by its content, first entry positive; and the sign that was taken out (0 for a row of zeros)."""
-    content = gcd(*row)
-    if content == 0:
-        return tuple(row), 0
-    if next(n for n in row if n) > 0:
-        return tuple(n // content for n in row), 1
-    return tuple(-n // content for n in row), -1
 
 
 def quotient(numerator: int, denominator: int) -> float:

@@ -20,7 +20,7 @@ from affinelens.cli.model_options import model_options, read_network
 from affinelens.cli.shared_options import json_option, walk_options
 from affinelens.engine import require_known
 from affinelens.measure.summary.forecast import Forecast
-from affinelens.network import AffineSum, MaxGroups, Network
+from affinelens.network import AffineSum, Network
 from affinelens.network.note import Note, NoteKind
 
 _WIDEST = 100
@@ -92,7 +92,7 @@ def _table(found: Inspection, width: int) -> Any:
     for index, stage in enumerate(network.stages):
         row = [str(index + 1), _shortened(stage.name)]
         row += [] if chain else [_sources(stage.linear)]
-        row += [_made_of(stage.linear, stage.kind or _kind(stage.activation))]
+        row += [_made_of(stage.linear, stage.kind or stage.activation.kind)]
         row += [_shape(stage.shape or (stage.activation.size_out,)), f"{stage.activation.size_in:,}"]
         row += [] if place is None or place.restricted is None else [f"{place.switching_in(index):,}"]
         table.add_row(*row)
@@ -162,10 +162,6 @@ def _made_of(linear: AffineSum, kind: str = "") -> str:
         count = len(list(run))
         shown.append(f"{f'{count} x ' if count > 1 else ''}{_SHORT.get(name, name)}{f' {detail}' if detail else ''}")
     return ", ".join(shown)
-
-
-def _kind(activation: Any) -> str:
-    return "max" if isinstance(activation, MaxGroups) else "piecewise linear"
 
 
 def _is_chain(network: Network) -> bool:

@@ -1,26 +1,19 @@
 """Volumes and centroids of cells given by their vertices and, for each vertex, the hyperplanes it lies on.
 
-A cell is cut into pyramids as in :mod:`affinelens.convex.volume`, and their bases are cut likewise until only
-simplices are left. The mean of a simplex is that of its corners, so beside the sum of the simplices' volumes the sum of
-volume times corners is kept; a pyramid adds its apex to the corners of all simplices of its base.
+The mean of a simplex is that of its corners; a cell's is that of the simplices it is cut into, by their volumes.
 """
 
 from __future__ import annotations
 
+from math import factorial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from affinelens.array_types import Floats, Indices, Words
-from affinelens.convex.volume import (
-    Scratch,
-    load_cell,
-    new_scratch,
-    next_pyramid,
-    open_cell,
-    open_face,
-    simplex,
-)  # fmt: skip
+from affinelens.convex.face_stack import Faces, new_faces
+from affinelens.convex.pyramids import measure_cell
+from affinelens.convex.simplices import Moments, new_moments
 from affinelens.kernels.compilation import entry, kernel
 
 
@@ -38,82 +31,35 @@ def cell_centroids(vertices: Floats, ends: Indices, tight: Words, dim: int) -> C
     A cell whose volume is lost to rounding has the mean of its vertices for a centroid.
     """
     found = Centroids(np.empty(len(ends)), np.empty((len(ends), dim)), np.ones(len(ends), np.int64))
-    scratch = new_scratch(int(np.diff(ends, prepend=0).max(initial=0)), tight.shape[1], dim, levels=dim)
-    moments = np.empty((dim, dim))
-    weigh_cells(vertices, ends, tight, dim, scratch, moments, found)
+    _weigh_cells(vertices, ends, tight, dim, new_faces(ends, tight, dim), new_moments(dim), found)
+    np.divide(found.volumes, factorial(dim), out=found.volumes)
     return found
 
 
 @entry
-def weigh_cells(
-    vertices: Any, ends: Any, tight: Any, dim: int, scratch: Scratch, moments: Any, found: Centroids
+def _weigh_cells(
+    vertices: Any, ends: Any, tight: Any, dim: int, faces: Faces, moments: Moments, found: Centroids
 ) -> None:
-    factorial = 1.0
-    for k in range(2, dim + 1):
-        factorial *= k
     begin = 0
     for cell in range(len(ends)):
         end = ends[cell]
-        n = end - begin
-        points = vertices[begin:end]
-        words = load_cell(points, tight[begin:end], scratch, n, dim)
-        if n <= dim + 1 or dim == 1:
-            volume = simplex(scratch.x[0], dim) if n > dim else 0.0
-            _place_mean(points, n, dim, found.centers[cell])
+        points, center = vertices[begin:end], found.centers[cell]
+        volume = measure_cell(points, tight[begin:end], dim, faces, moments)
+        if moments.simplices[0] > 0:
+            found.simplices[cell] = moments.simplices[0]
+        if moments.simplices[0] > 0 and volume > 0.0:
+            for k in range(dim):
+                center[k] = points[0, k] + moments.sums[0, k] / (volume * (dim + 1))
         else:
-            volume, found.simplices[cell] = _pyramids(points, scratch, moments, words, n, dim)
-            if volume > 0.0:
-                for k in range(dim):
-                    found.centers[cell, k] = points[0, k] + moments[0, k] / (volume * (dim + 1))
-            else:
-                _place_mean(points, n, dim, found.centers[cell])
-        found.volumes[cell] = volume / factorial
+            _place_mean(points, center)
+        found.volumes[cell] = volume
         begin = end
 
 
 @kernel
-def _place_mean(points: Any, n: int, dim: int, centroid: Any) -> None:
-    for k in range(dim):
+def _place_mean(points: Any, center: Any) -> None:
+    for k in range(len(center)):
         total = 0.0
-        for i in range(n):
+        for i in range(len(points)):
             total += points[i, k] - points[0, k]
-        centroid[k] = points[0, k] + total / n
-
-
-@kernel
-def _pyramids(points: Any, scratch: Scratch, moments: Any, words: int, n: int, dim: int) -> Any:
-    """A cell's volume times the factorial of its dimension, and how many simplices that is the sum of.
-
-    ``moments[0]`` is left with the sum of their volumes times corners.
-    """
-    total, ids = scratch.total, scratch.ids
-    open_cell(scratch, words, n)
-    for k in range(dim):
-        moments[0, k] = 0.0
-    level, simplices = 0, 0
-    while True:
-        size, scale = next_pyramid(scratch, words, level, dim - level)
-        if size == 0:
-            if level == 0:
-                return total[0], simplices
-            level -= 1
-            scale, apex = scratch.scale[level], points[ids[level, 0]]
-            total[level] += scale * total[level + 1]
-            for k in range(dim):
-                corner = apex[k] - points[0, k]
-                moments[level, k] += scale * (moments[level + 1, k] + corner * total[level + 1])
-        elif size == dim - level:
-            volume = scale * simplex(scratch.x[level + 1], dim - level - 1)
-            total[level] += volume
-            simplices += 1
-            for k in range(dim):
-                corners = points[ids[level, 0], k] - points[0, k]
-                for i in range(size):
-                    corners += points[ids[level + 1, i], k] - points[0, k]
-                moments[level, k] += volume * corners
-        else:
-            scratch.scale[level] = scale
-            level += 1
-            open_face(scratch, words, level, size)
-            for k in range(dim):
-                moments[level, k] = 0.0
+        center[k] = points[0, k] + total / len(points)

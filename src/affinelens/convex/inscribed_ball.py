@@ -15,6 +15,7 @@ import numpy as np
 
 from affinelens.array_types import Floats, Indices
 from affinelens.kernels.compilation import entry, kernel
+from affinelens.kernels.exchange import exchange
 
 _ROUNDING = 2.0**-53
 # Where the exchange stops looking for better; only how wide the proven gap is depends on it.
@@ -123,7 +124,7 @@ def _climb(scratch: _Scratch, center: Any, m: int, d: int) -> None:
         row = _blocking_row(table, in_row, column, m, d)
         if row < 0:
             break
-        _exchange(table, row, column, m, d)
+        exchange(table, row, column, m + 1, d + 2)
         in_row[row], in_column[column] = in_column[column], in_row[row]
     for i in range(m):
         if in_row[i] < d:
@@ -157,23 +158,6 @@ def _blocking_row(table: Any, in_row: Any, column: int, m: int, d: int) -> int:
             if ratio < nearest or (ratio == nearest and fall > fastest):
                 found, nearest, fastest = i, ratio, fall
     return found
-
-
-@kernel
-def _exchange(table: Any, row: int, column: int, m: int, d: int) -> None:
-    """Solve a row for a column's variable and put the result into all others."""
-    pivot = 1.0 / table[row, column]
-    for j in range(d + 2):
-        table[row, j] *= -pivot
-    table[row, column] = pivot
-    for i in range(m + 1):
-        if i == row:
-            continue
-        factor = table[i, column]
-        if factor != 0.0:
-            table[i, column] = 0.0
-            for j in range(d + 2):
-                table[i, j] += factor * table[row, j]
 
 
 @kernel

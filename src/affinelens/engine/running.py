@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from affinelens.deadline import NEVER, Deadline, TimeIsUp
 from affinelens.engine.choice import Choice, choose
-from affinelens.walk import NO_DECISIONS, Columns, Outcome, Request, Status
+from affinelens.kernels.announcement import telling
+from affinelens.walk import NO_DECISIONS, Columns, Outcome, Request, Status, waiting_for
 
 
 def run(request: Request, choice: Choice | None = None) -> Outcome:
@@ -32,7 +33,9 @@ def run(request: Request, choice: Choice | None = None) -> Outcome:
 
 def perform(choice: Choice, request: Request, deadline: Deadline) -> Outcome:
     """One walk of one engine: whatever is walked, is walked by this call."""
-    return replace(choice.engine.walk(request, choice.restricted, deadline), restricted=choice.restricted)
+    with telling(waiting_for(request.progress)):
+        outcome = choice.engine.walk(request, choice.restricted, deadline)
+    return replace(outcome, restricted=choice.restricted)
 
 
 def _nothing_found(request: Request, engine: str) -> Outcome:

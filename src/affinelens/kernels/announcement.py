@@ -1,6 +1,6 @@
-"""Having kernels compiled before they are needed, and saying so when that takes a while.
+"""Saying that kernels are being compiled, when that takes a while.
 
-The first use after an installation compiles them; later ones read them from a cache.
+The first use after an installation compiles them; later ones read them from a cache, about which nothing is said.
 """
 
 from __future__ import annotations
@@ -8,47 +8,68 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.event import install_recorder
 
 COMPILING = "compiling kernels, once"
 # Compiling that takes less than this is not worth a word.
 _ANNOUNCE_AFTER = 1.5
+_PERIOD = 0.1
 Waiting = Callable[[str, float], object]
 _log = logging.getLogger("affinelens")
+_told: ContextVar[Waiting | None] = ContextVar("who is told that kernels are compiled", default=None)
 
 
-def compile_announced(kernel: Any, use: Callable[[], object], waiting: Waiting | None) -> None:
-    """Compile or load kernels by using them, unless this process has the given one already.
+@contextmanager
+def telling(waiting: Waiting | None) -> Iterator[None]:
+    """Kernels that are compiled meanwhile tell this function, now and then, a sentence and the seconds so far.
 
-    Those who wait are told now and then: by ``waiting``, with a sentence and the seconds so far, or once in the log.
+    Without a function it is said once in the log.
     """
-    if getattr(kernel, "signatures", True):
-        return
-    failed: list[BaseException] = []
-    thread = threading.Thread(target=_use, args=(use, failed), daemon=True)
-    started = time.monotonic()
-    announced = False
-    with install_recorder("numba:compile") as compiling:  # nothing is recorded while kernels are read from the cache
-        thread.start()
-        while thread.is_alive():
-            thread.join(0.1)
-            waited = time.monotonic() - started
-            if waited < _ANNOUNCE_AFTER or not compiling.buffer or not thread.is_alive():
-                continue
-            if waiting is not None:
-                waiting(COMPILING, waited)
-            elif not announced:
-                _log.warning("%s", COMPILING)
-            announced = True
-    if failed:
-        raise failed[0]
-
-
-def _use(use: Callable[[], object], failed: list[BaseException]) -> None:
+    before = _told.set(waiting)
     try:
-        use()
+        yield
+    finally:
+        _told.reset(before)
+
+
+def announced(compile_it: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function that compiles or loads a kernel say so while it compiles."""
+
+    def compile_announced(*arguments: Any) -> Any:
+        if global_compiler_lock.is_locked():  # a part of what is being compiled
+            return compile_it(*arguments)
+        outcome: Future[Any] = Future()
+        thread = threading.Thread(target=_settle, args=(outcome, compile_it, arguments), daemon=True)
+        with install_recorder("numba:compile") as compiling:  # records nothing while code is read from the cache
+            thread.start()
+            _announce(outcome, lambda: bool(compiling.buffer))
+        return outcome.result()
+
+    return compile_announced
+
+
+def _settle(outcome: Future[Any], compile_it: Callable[..., Any], arguments: Any) -> None:
+    try:
+        outcome.set_result(compile_it(*arguments))
     except BaseException as error:
-        failed.append(error)
+        outcome.set_exception(error)
+
+
+def _announce(outcome: Future[Any], is_compiling: Callable[[], bool]) -> None:
+    started, waiting, is_logged = time.monotonic(), _told.get(), False
+    while not wait([outcome], timeout=_PERIOD).done:
+        waited = time.monotonic() - started
+        if waited < _ANNOUNCE_AFTER or not is_compiling():
+            continue
+        if waiting is not None:
+            waiting(COMPILING, waited)
+        elif not is_logged:
+            _log.warning("%s", COMPILING)
+            is_logged = True

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from affinelens.errors import AffineLensError, Option
-from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
+from affinelens.network.activation import Activation
 from affinelens.network.arrays import (
     network_from_layers,
     network_from_npz,
@@ -17,6 +17,8 @@ from affinelens.network.arrays import (
     network_from_state_dict,
 )
 from affinelens.network.canonical import AffineSum, Network, Stage
+from affinelens.network.max_groups import MaxGroups
+from affinelens.network.piecewise_linear import PiecewiseLinear
 
 __all__ = [
     "Activation",

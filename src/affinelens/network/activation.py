@@ -1,34 +1,36 @@
 """Activations: what a stage does to its pre-activations, and where that breaks.
 
-A stage makes a number of *choices*: a unit of :class:`PiecewiseLinear` is on one of its pieces, a group of
-:class:`MaxGroups` has one winner. A pattern holds one small integer a choice. A :class:`Breaks` table lists every
-hyperplane on which a choice can change, as a function of the stage's pre-activations z: ``z[plus] - z[minus] -
-threshold = 0``.
+A stage makes a number of *choices*: an element-wise unit is on one of its pieces, a group of units has one winner. A
+pattern holds one small integer a choice, the piece it is on, and there its output is an affine function of one unit. A
+:class:`Breaks` table lists every hyperplane on which a choice can change, as a function of the stage's pre-activations
+z: ``z[plus] - z[minus] - threshold = 0``. Whatever depends on the kind of activation is a method of it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.errors import AffineLensError
+from affinelens.array_types import Bools, Floats, Indices, Pattern, Signs
 from affinelens.network.enclosure import Enclosure
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Pattern = NDArray[np.integer[Any]]
+# The sign of a break that is not known, or not the same everywhere; others are -1 or 1, or 0 for the zero function.
+OPEN = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Breaks:
-    """The hyperplanes of one stage: row i is ``z[plus[i]] - z[minus[i]] - threshold[i]`` (``minus`` -1: nothing)."""
+    """The hyperplanes of one stage: row i is ``z[plus[i]] - z[minus[i]] - threshold[i]`` (``minus`` -1: nothing).
+
+    A break between two units has the threshold 0. Those of a choice follow one another.
+    """
 
     plus: Indices
     minus: Indices
@@ -41,6 +43,20 @@ class Breaks:
     def __getitem__(self, index: Indices) -> Breaks:
         return Breaks(self.plus[index], self.minus[index], self.threshold[index], self.choice[index])
 
+    @property
+    def paired(self) -> Bools:
+        """Which breaks compare two units."""
+        found: Bools = self.minus >= 0
+        return found
+
+    def weights(self, index: Indices, units: int) -> Floats:
+        """What units weigh in some breaks, a column each."""
+        found, column = np.zeros((units, len(index))), np.arange(len(index))
+        found[self.plus[index], column] = 1.0
+        paired = self.paired[index]
+        found[self.minus[index][paired], column[paired]] = -1.0
+        return found
+
     def exact(self, z: ExactMatrix) -> ExactMatrix:
         """The rows as exact affine functions, given the exact affine functions z ``[W | b]``."""
         constant = np.zeros((len(self), z.shape[1]))
@@ -48,23 +64,150 @@ class Breaks:
         taken = z.rows(self.plus.tolist()) - z.rows(self.minus.tolist())
         return taken - ExactMatrix.from_floats(constant)
 
+    def proved_signs(self, low: Floats, high: Floats, labels: Indices | None) -> Signs:
+        """The signs that ranges of the pre-activations prove, and OPEN for the others.
+
+        Pre-activations with equal labels, if there are any, are the same function; 0 labels the zero function.
+        """
+        signs = np.full(len(self), OPEN, dtype=np.int8)
+        if labels is not None:
+            other = np.where(self.paired, labels[self.minus], 0)
+            signs[(labels[self.plus] == other) & (self.threshold == 0.0)] = 0
+        signs[low[self.plus] > np.where(self.paired, high[self.minus], self.threshold)] = 1
+        signs[high[self.plus] < np.where(self.paired, low[self.minus], self.threshold)] = -1
+        return signs
+
+
+class Lines(NamedTuple):
+    """Outputs on chosen pieces: ``slopes * z[unit] + offsets``; a ``unit`` of None is each output's own.
+
+    With several patterns there is a column each.
+    """
+
+    unit: Indices | None
+    slopes: Floats
+    offsets: Floats
+
+    def taken(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Of values of all units, a row each, those of the units that outputs are made of."""
+        if self.unit is None:
+            return values
+        if self.unit.ndim == 1:
+            return values[self.unit]
+        return np.take_along_axis(np.broadcast_to(values, (len(values), self.unit.shape[1])), self.unit, axis=0)
+
+    def given_back(self, values: NDArray[Any], units: int) -> NDArray[Any]:
+        """Values of all units, a row each: those of the outputs made of them, and zeros for the others."""
+        if self.unit is None:
+            return values
+        found = np.zeros((units, *values.shape[1:]), dtype=values.dtype)
+        if self.unit.ndim == 1:
+            found[self.unit] = values
+        else:
+            np.put_along_axis(found, self.unit, values, axis=0)
+        return found
+
+
+class Sides(NamedTuple):
+    """The pieces of its choice that each break separates: where it is negative, and where it is positive."""
+
+    below: Indices
+    above: Indices
+
+
+class Decisive(NamedTuple):
+    """Functions ``z[plus] - z[minus] - threshold`` of some patterns, a row each and a column a pattern.
+
+    A ``minus`` of -1 subtracts nothing; a row whose ``plus`` and ``minus`` are the same says nothing.
+    """
+
+    plus: Indices
+    minus: Indices
+    threshold: Floats
+
+    def are(self, plus: Indices, minus: Indices, threshold: Floats) -> Bools:
+        """Which are those given for each pattern, or their opposites."""
+        same = (self.plus == plus) & (self.minus == minus) | (self.plus == minus) & (self.minus == plus)
+        found: Bools = same & (self.threshold[:, None] == threshold)
+        return found
+
+    def vanish(self, zero_units: Bools) -> Bools:
+        """Which are zero because their units are."""
+        zero = np.broadcast_to(zero_units, (len(zero_units), self.plus.shape[1]))
+        both = np.take_along_axis(zero, self.plus, axis=0)
+        if (self.minus >= 0).any():
+            both = both & np.take_along_axis(zero, self.minus, axis=0)
+        found: Bools = both & (self.threshold == 0.0)[:, None]
+        return found
+
+
+class Envelope(NamedTuple):
+    """Lines that outputs stay close to, whatever their pieces are: each is off by at most its radius."""
+
+    lines: Lines
+    radius: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedActivation:
+    """What can switch of an activation, as an activation of its own.
+
+    ``units``, ``choices`` and ``breaks`` are the numbers that its units, choices and breaks have in the whole one, and
+    ``pieces[c, p]`` is the piece of choice ``choices[c]`` that it calls p. ``pattern`` is the whole one's pattern where
+    all of them are on their first piece.
+    """
+
+    activation: Activation
+    units: Indices
+    choices: Indices
+    breaks: Indices
+    pieces: Indices
+    pattern: Pattern
+
 
 class Activation(ABC):
-    """A piecewise linear function applied to a stage's pre-activations."""
+    """A piecewise linear function applied to a stage's pre-activations.
+
+    Choice c, and with it output c, is about the units ``starts[c] .. starts[c + 1]``. On piece p the output is
+    ``slopes[c, p] * z + offsets[c, p]``, where z is the choice's only unit or, if choices are ``grouped``, the p-th of
+    its units. ``tie_sign`` is the side that a break which is zero everywhere counts as.
+    """
+
+    kind: ClassVar[str]
+    grouped: ClassVar[bool]
+    tie_sign: ClassVar[int]
 
     size_in: int
     size_out: int
     choices: int
+    starts: Indices
+    slopes: Floats
+    offsets: Floats
+
+    @property
+    def pieces(self) -> int:
+        """The largest number of pieces any choice has."""
+        return int(self.slopes.shape[1])
 
     @property
     @abstractmethod
-    def pieces(self) -> int:
-        """The largest number of options any choice has."""
+    def piece_counts(self) -> Indices:
+        """The number of pieces of each choice."""
+
+    @cached_property
+    def choice_of_unit(self) -> Indices:
+        """The choice that each unit takes part in."""
+        return np.repeat(np.arange(self.choices), np.diff(self.starts))
 
     @property
     @abstractmethod
     def breaks(self) -> Breaks:
         """Every hyperplane on which a choice can change."""
+
+    @property
+    @abstractmethod
+    def sides(self) -> Sides:
+        """The pieces on either side of each break."""
 
     @abstractmethod
     def apply(self, z: Floats) -> Floats:
@@ -75,6 +218,21 @@ class Activation(ABC):
         """Exact value of the function on the single column z."""
 
     @abstractmethod
+    def pieces_at(self, z: Floats) -> Indices:
+        """The piece that every choice is on at each column of z, in float64."""
+
+    def line(self, choice: int, piece: int) -> tuple[int, float, float]:
+        """The unit, the slope and the offset that an output has on a piece."""
+        unit = int(self.starts[choice]) + (piece if self.grouped else 0)
+        return unit, float(self.slopes[choice, piece]), float(self.offsets[choice, piece])
+
+    def lines(self, pattern: Pattern) -> Lines:
+        """The outputs where a pattern holds, or where several do, a column each."""
+        choice = np.arange(self.choices).reshape(-1, *(1,) * (pattern.ndim - 1))
+        unit = self.starts[choice] + pattern if self.grouped else None
+        return Lines(unit, self.slopes[choice, pattern], self.offsets[choice, pattern])
+
+    @abstractmethod
     def select(self, form: Enclosure, pattern: Pattern) -> Enclosure:
         """What the pattern makes of the pre-activations; values at points take a pattern of one column a point."""
 
@@ -83,7 +241,11 @@ class Activation(ABC):
         """As :meth:`select`, exactly."""
 
     @abstractmethod
-    def pattern_from_signs(self, signs: NDArray[np.int8]) -> Pattern:
+    def give_back_exact(self, weights: ExactMatrix, pattern: Pattern) -> ExactMatrix:
+        """Weights of the units that weights of the outputs, a column each, come to where the pattern holds."""
+
+    @abstractmethod
+    def pattern_from_signs(self, signs: Signs) -> Pattern:
         """The pattern whose breaks have the given signs; a sign of 0 is a break that is identically zero."""
 
     @abstractmethod
@@ -91,244 +253,65 @@ class Activation(ABC):
         """The (break, sign) pairs that hold where the choice is on the piece."""
 
     @abstractmethod
+    def signs_on(self, pieces: Indices) -> Signs:
+        """The sign of every break where patterns hold, a column each; 0 for one that may have any."""
+
+    @abstractmethod
+    def decisive(self, pieces: Indices) -> Decisive:
+        """The functions that vanish where a choice changes from the pieces given, a column a pattern."""
+
+    @abstractmethod
+    def piece_beyond(self, choice: int, piece: int, sign: Callable[[int], int | None]) -> int:
+        """The piece of a choice beyond a hyperplane, given that on this side.
+
+        ``sign`` tells a break's sign beyond if it vanishes on the hyperplane, and None otherwise.
+        """
+
+    @abstractmethod
+    def settled(self, signs: Signs) -> Signs:
+        """The signs with those that are OPEN but decide nothing replaced by such as fit the others."""
+
+    @abstractmethod
+    def possible_pieces(self, signs: Signs) -> tuple[Indices, Indices]:
+        """The first and the last piece that every choice can be on, where the signs that are not OPEN hold."""
+
+    @abstractmethod
+    def switching_units(self, signs: Signs) -> Bools:
+        """Which units matter to a choice that can be on several pieces, where the signs that are not OPEN hold."""
+
+    @abstractmethod
+    def envelope(
+        self, low: Floats, high: Floats, signs: Signs, highest: Callable[[Indices, Indices], Floats]
+    ) -> Envelope:
+        """Lines near the outputs of pre-activations in the given ranges.
+
+        ``highest`` tells how far the units in its first argument can be above those in its second.
+        """
+
+    @abstractmethod
+    def restricted(self, signs: Signs) -> RestrictedActivation:
+        """What is left of the activation where the signs that are not OPEN hold."""
+
+    @abstractmethod
+    def output_labels(self, labels: Indices, first: Indices, last: Indices) -> Indices:
+        """Labels of the outputs: equal ones mean equal functions, 0 is the zero function, others mean nothing.
+
+        The pre-activations have the given labels, and choices can be on the pieces from ``first`` to ``last``.
+        """
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """The arrays that determine the activation, by name; what is saved of it beside its kind."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The activation that :meth:`arrays` was called of."""
+
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        """Named arrays that determine the activation."""
+        """The arrays as they enter a network's digest."""
+        yield from self.arrays().items()
 
     @abstractmethod
     def describe(self, index: int) -> str:
         """What break ``index`` is, in words."""
-
-
-@dataclass(frozen=True, eq=False)
-class PiecewiseLinear(Activation):
-    """Element-wise: unit i is ``slopes[i, p] * z + offsets[i, p]`` on its piece p.
-
-    Piece p lies between ``breakpoints[i, p-1]`` and ``breakpoints[i, p]``.
-
-    Rows with fewer breakpoints are filled with +inf. A breakpoint at which nothing changes is dropped, so that
-    a LeakyReLU of slope 1 has none. A value on a breakpoint belongs to the piece below it.
-    """
-
-    breakpoints: Floats
-    slopes: Floats
-    offsets: Floats
-
-    def __post_init__(self) -> None:
-        units, count = self.breakpoints.shape
-        if self.slopes.shape != (units, count + 1) or self.offsets.shape != (units, count + 1):
-            raise AffineLensError(
-                f"an activation with breakpoints of shape {(units, count)} needs slopes and offsets of shape "
-                f"{(units, count + 1)}, but got {self.slopes.shape} and {self.offsets.shape}"
-            )
-        _require_valid_pieces(self)
-        trimmed = _without_idle_breakpoints(self.breakpoints, self.slopes, self.offsets)
-        for name, value in zip(("breakpoints", "slopes", "offsets"), trimmed, strict=True):
-            object.__setattr__(self, name, value)
-        for name in ("size_in", "size_out", "choices"):
-            object.__setattr__(self, name, units)
-
-    @classmethod
-    def two_slopes(cls, below: Floats) -> PiecewiseLinear:
-        """The paper's sigma with slope 1 above zero and the given slope below, one unit per entry."""
-        units = len(below)
-        slopes = np.stack([below, np.ones(units)], axis=1)
-        return cls(np.zeros((units, 1)), slopes, np.zeros((units, 2)))
-
-    @classmethod
-    def relu(cls, units: int) -> PiecewiseLinear:
-        return cls.two_slopes(np.zeros(units))
-
-    @classmethod
-    def of(
-        cls, units: int, breakpoints: Sequence[float], slopes: Sequence[float], offsets: Sequence[float]
-    ) -> PiecewiseLinear:
-        """The same function for every unit."""
-        rows = (np.asarray(row, dtype=np.float64) for row in (breakpoints, slopes, offsets))
-        return cls(*(np.tile(row, (units, 1)) for row in rows))
-
-    @property
-    def pieces(self) -> int:
-        return int(self.slopes.shape[1])
-
-    @cached_property
-    def breaks(self) -> Breaks:
-        unit, position = np.nonzero(np.isfinite(self.breakpoints))
-        return Breaks(unit, np.full(len(unit), -1), self.breakpoints[unit, position], unit)
-
-    @cached_property
-    def _break_index(self) -> Indices:
-        """Index in ``breaks`` of breakpoint (unit, position), or -1."""
-        finite = np.isfinite(self.breakpoints)
-        table = np.full(self.breakpoints.shape, -1)
-        table[finite] = np.arange(int(finite.sum()))
-        return table
-
-    def apply(self, z: Floats) -> Floats:
-        piece = (z[:, None, :] > self.breakpoints[:, :, None]).sum(axis=1)
-        unit = np.arange(self.size_in)[:, None]
-        value: Floats = self.slopes[unit, piece] * z + self.offsets[unit, piece]
-        return value
-
-    def apply_exact(self, z: ExactMatrix) -> ExactMatrix:
-        pattern = np.zeros(self.size_in, dtype=np.int64)
-        for i, numerator in enumerate(z.numerators.entries()):
-            bounds = (t.as_integer_ratio() for t in self.breakpoints[i].tolist() if t < np.inf)
-            pattern[i] = sum(1 for over, under in bounds if numerator * under > over * z.denominator)
-        unit = np.arange(self.size_in)
-        scaled = z.scaled_rows(ExactMatrix.from_floats(self.slopes[unit, pattern]))
-        return scaled + ExactMatrix.from_floats(self.offsets[unit, pattern])
-
-    def select(self, form: Enclosure, pattern: Pattern) -> Enclosure:
-        unit = np.arange(self.size_in).reshape(-1, *(1,) * (pattern.ndim - 1))
-        return form.scaled(self.slopes[unit, pattern], self.offsets[unit, pattern])
-
-    def select_exact(self, form: ExactMatrix, pattern: Pattern) -> ExactMatrix:
-        unit = np.arange(self.size_in)
-        constant = np.zeros((self.size_in, form.shape[1]))
-        constant[:, -1] = self.offsets[unit, pattern]
-        scaled = form.scaled_rows(ExactMatrix.from_floats(self.slopes[unit, pattern]))
-        return scaled + ExactMatrix.from_floats(constant) if constant.any() else scaled
-
-    def pattern_from_signs(self, signs: NDArray[np.int8]) -> Pattern:
-        pattern = np.zeros(self.choices, dtype=np.int64)
-        np.add.at(pattern, self.breaks.choice, signs > 0)
-        return pattern
-
-    def constraints(self, choice: int, piece: int) -> list[tuple[int, int]]:
-        row = self._break_index[choice]
-        found = []
-        if piece > 0:
-            found.append((int(row[piece - 1]), 1))
-        if piece < len(row) and row[piece] >= 0:
-            found.append((int(row[piece]), -1))
-        return found
-
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        yield "breakpoints", self.breakpoints
-        yield "slopes", self.slopes
-        yield "offsets", self.offsets
-
-    def describe(self, index: int) -> str:
-        unit, threshold = int(self.breaks.choice[index]), float(self.breaks.threshold[index])
-        return f"unit {unit}" if threshold == 0 else f"unit {unit} at {threshold:g}"
-
-
-@dataclass(frozen=True, eq=False)
-class MaxGroups(Activation):
-    """The maximum of each run ``starts[g] .. starts[g+1]`` of pre-activations; of equal functions the first wins."""
-
-    starts: Indices
-
-    def __post_init__(self) -> None:
-        if len(self.starts) < 2 or self.starts[0] != 0 or np.any(np.diff(self.starts) < 1):
-            raise AffineLensError(f"max groups need increasing starts from 0, but got {self.starts.tolist()}")
-        object.__setattr__(self, "size_in", int(self.starts[-1]))
-        object.__setattr__(self, "size_out", len(self.starts) - 1)
-        object.__setattr__(self, "choices", len(self.starts) - 1)
-
-    @property
-    def pieces(self) -> int:
-        return int(np.diff(self.starts).max())
-
-    @cached_property
-    def breaks(self) -> Breaks:
-        """Every pair of a group, the groups one after the other."""
-        sizes = np.diff(self.starts)
-        parts = [np.empty((0, 3), dtype=np.int64)]
-        for size in np.unique(sizes).tolist():
-            groups = np.flatnonzero(sizes == size)
-            first, second = np.triu_indices(size, 1)
-            table = np.stack(np.broadcast_arrays(first, second, groups[:, None]), axis=-1)
-            table[..., :2] += self.starts[groups][:, None, None]
-            parts.append(table.reshape(-1, 3))
-        rows = np.concatenate(parts)
-        rows = rows[np.argsort(rows[:, 2], kind="stable")]
-        return Breaks(rows[:, 0], rows[:, 1], np.zeros(len(rows)), rows[:, 2])
-
-    @cached_property
-    def _pair_index(self) -> dict[tuple[int, int], int]:
-        pairs = zip(self.breaks.plus.tolist(), self.breaks.minus.tolist(), strict=True)
-        return {pair: i for i, pair in enumerate(pairs)}
-
-    def break_numbers(self, plus: Indices, minus: Indices) -> Indices:
-        """The numbers of the breaks between pairs of candidates, the earlier one first."""
-        pairs = zip(plus.tolist(), minus.tolist(), strict=True)
-        return np.array([self._pair_index[pair] for pair in pairs], dtype=np.int64)
-
-    def apply(self, z: Floats) -> Floats:
-        value: Floats = np.maximum.reduceat(z, self.starts[:-1], axis=0)
-        return value
-
-    def apply_exact(self, z: ExactMatrix) -> ExactMatrix:
-        values = z.numerators.entries()
-        winners = []
-        for first, last in zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True):
-            winners.append(max(range(first, last), key=lambda i: (values[i], -i)))
-        return z.rows(winners)
-
-    def select(self, form: Enclosure, pattern: Pattern) -> Enclosure:
-        if pattern.ndim == 1:
-            return form[self.starts[:-1] + pattern]
-        winners = self.starts[:-1, None] + pattern
-        rows, error = (np.take_along_axis(part, winners, axis=0) for part in (form.rows, form.error))
-        return form.replaced(rows, error)
-
-    def select_exact(self, form: ExactMatrix, pattern: Pattern) -> ExactMatrix:
-        return form.rows((self.starts[:-1] + pattern).tolist())
-
-    def pattern_from_signs(self, signs: NDArray[np.int8]) -> Pattern:
-        pattern = np.zeros(self.choices, dtype=np.int64)
-        for group, (first, last) in enumerate(zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)):
-            winner = first
-            for rival in range(first + 1, last):
-                if signs[self._pair_index[winner, rival]] < 0:
-                    winner = rival
-            pattern[group] = winner - first
-        return pattern
-
-    def constraints(self, choice: int, piece: int) -> list[tuple[int, int]]:
-        first, last = int(self.starts[choice]), int(self.starts[choice + 1])
-        winner = first + piece
-        above = [(self._pair_index[rival, winner], -1) for rival in range(first, winner)]
-        below = [(self._pair_index[winner, rival], 1) for rival in range(winner + 1, last)]
-        return above + below
-
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        yield "max groups", self.starts
-
-    def describe(self, index: int) -> str:
-        group = int(self.breaks.choice[index])
-        first = int(self.starts[group])
-        return f"group {group}: {self.breaks.plus[index] - first} against {self.breaks.minus[index] - first}"
-
-
-def _require_valid_pieces(activation: PiecewiseLinear) -> None:
-    breakpoints, slopes, offsets = activation.breakpoints, activation.slopes, activation.offsets
-    if not (np.isfinite(slopes).all() and np.isfinite(offsets).all()) or np.isnan(breakpoints).any():
-        raise AffineLensError("an activation's slopes, offsets and breakpoints must be numbers; found NaN or infinity")
-    with np.errstate(invalid="ignore"):
-        if np.any(np.diff(breakpoints, axis=1) <= 0) or np.any(np.isneginf(breakpoints)):
-            raise AffineLensError("an activation's breakpoints must be finite and increase strictly; merge equal ones")
-    finite = np.isfinite(breakpoints)
-    t = np.where(finite, breakpoints, 0.0)
-    left = slopes[:, :-1] * t + offsets[:, :-1]
-    right = slopes[:, 1:] * t + offsets[:, 1:]
-    size = np.abs(slopes[:, :-1] * t) + np.abs(offsets[:, :-1]) + np.abs(slopes[:, 1:] * t) + np.abs(offsets[:, 1:])
-    if np.any(finite & (np.abs(left - right) > 2.0**-50 * size)):
-        raise AffineLensError("an activation must be continuous; its pieces do not meet at a breakpoint")
-
-
-def _without_idle_breakpoints(breakpoints: Floats, slopes: Floats, offsets: Floats) -> tuple[Floats, Floats, Floats]:
-    """Drop breakpoints between two equal pieces, and columns that no unit uses."""
-    same = (slopes[:, :-1] == slopes[:, 1:]) & (offsets[:, :-1] == offsets[:, 1:])
-    keep = np.isfinite(breakpoints) & ~same
-    width = int(keep.sum(axis=1).max(initial=0))
-    order = np.argsort(~keep, axis=1, kind="stable")[:, :width]
-    used = np.take_along_axis(keep, order, axis=1)
-
-    def packed(first: Floats | float, others: Floats) -> Floats:
-        return np.where(used, np.take_along_axis(others, order, axis=1), first)
-
-    new_slopes = np.hstack([slopes[:, :1], packed(slopes[:, :1], slopes[:, 1:])])
-    new_offsets = np.hstack([offsets[:, :1], packed(offsets[:, :1], offsets[:, 1:])])
-    return packed(np.inf, breakpoints), new_slopes, new_offsets

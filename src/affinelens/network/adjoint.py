@@ -6,19 +6,13 @@ costs a matrix a stage; carrying one unit back through the transposed maps costs
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from flint import fmpz, fmpz_mat
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.network.activation import MaxGroups, PiecewiseLinear
+from affinelens.array_types import Floats, Pattern
 from affinelens.network.canonical import AffineSum, Network
 from affinelens.network.linear_map import LinearMap, Select
-
-Pattern = NDArray[np.integer[Any]]
-Floats = NDArray[np.float64]
 
 
 class Adjoint:
@@ -33,16 +27,14 @@ class Adjoint:
 
     def break_row(self, stage: int, index: int, pattern: Pattern) -> list[fmpz]:
         """A break's function where the pattern of earlier stages holds: integers, a positive multiple of it."""
-        breaks = self._network.stages[stage].activation.breaks
         direct = self.direct_break_row(stage, index, pattern)
-        if direct is not None:
-            return direct.row(0)
-        start = np.zeros((self._network.stages[stage].linear.size, 1))
-        start[breaks.plus[index]] = 1.0
-        if breaks.minus[index] >= 0:
-            start[breaks.minus[index]] = -1.0
-        function = self.rows(self._network.stages[stage].linear, start, pattern, stage)
-        return (function - self._constant(breaks.threshold[index])).row(0)
+        return (self.break_function(stage, index, pattern) if direct is None else direct).row(0)
+
+    def break_function(self, stage: int, index: int, pattern: Pattern) -> ExactMatrix:
+        """A break's function where the pattern of earlier stages holds, as one row."""
+        linear, breaks = self._network.stages[stage].linear, self._network.stages[stage].activation.breaks
+        function = self.rows(linear, breaks.weights(np.array([index]), linear.size), pattern, stage)
+        return function - self._constant(float(breaks.threshold[index]))
 
     def direct_break_row(self, stage: int, index: int, pattern: Pattern) -> ExactMatrix | None:
         """A break's function where it is at hand: units that depend on the input only, and selections of those."""
@@ -72,14 +64,11 @@ class Adjoint:
             return ExactMatrix.zeros(1, self._chart.shape[1])
         activation = self._network.stages[source - 1].activation
         piece = int(self._network.stage_pattern(pattern, source - 1)[taken])
-        if isinstance(activation, MaxGroups):
-            return self._direct_row(source - 1, int(activation.starts[taken]) + piece, pattern)
-        assert isinstance(activation, PiecewiseLinear)
-        below = self._direct_row(source - 1, taken, pattern)
-        if below is None:
-            return None
-        scaled = below.scaled_rows(ExactMatrix.from_floats(activation.slopes[taken, piece : piece + 1]))
-        return scaled + self._constant(float(activation.offsets[taken, piece]))
+        behind, slope, offset = activation.line(taken, piece)
+        row = self._direct_row(source - 1, behind, pattern)
+        if row is None or (slope, offset) == (1.0, 0.0):
+            return row
+        return row.scaled_rows(ExactMatrix.from_floats(np.array([slope]))) + self._constant(offset)
 
     def _constant(self, value: float) -> ExactMatrix:
         """A function that is the given constant."""
@@ -110,18 +99,11 @@ class Adjoint:
             if arrived is None or not any(arrived.numerators.entries()):
                 continue
             activation = self._network.stages[index].activation
-            part = self._network.stage_pattern(pattern, index).astype(np.int64)
-            if isinstance(activation, MaxGroups):
-                place = np.full(activation.size_in, -1)
-                place[activation.starts[:-1] + part] = np.arange(activation.choices)
-                behind = arrived.rows(place.tolist())
-            else:
-                assert isinstance(activation, PiecewiseLinear)
-                unit = np.arange(activation.size_in)
-                offsets = activation.offsets[unit, part]
-                if offsets.any():
-                    constant = constant + ExactMatrix.from_floats(offsets[None, :]) @ arrived
-                behind = arrived.scaled_rows(ExactMatrix.from_floats(activation.slopes[unit, part]))
+            pieces = self._network.stage_pattern(pattern, index).astype(np.int64)
+            offsets = activation.lines(pieces).offsets
+            if offsets.any():
+                constant = constant + ExactMatrix.from_floats(offsets[None, :]) @ arrived
+            behind = activation.give_back_exact(arrived, pieces)
             constant = self._pull(self._network.stages[index].linear, behind, carried, constant)
         at_input = carried[0]
         return ExactMatrix.zeros(self._network.input_size, count) if at_input is None else at_input, constant

@@ -17,10 +17,7 @@ from math import gcd, lcm
 from operator import mul
 from typing import NamedTuple
 
-import numpy as np
-
 from affinelens.arithmetic import ExactMatrix
-from affinelens.network.activation import MaxGroups, PiecewiseLinear
 from affinelens.network.canonical import Network
 from affinelens.network.coefficients import Coefficients
 
@@ -81,11 +78,7 @@ class NetworkTerms:
         """The choice that each unit takes part in."""
         found: list[int] = []
         for stage, first in zip(self.network.stages, self.network.choice_offsets, strict=False):
-            activation = stage.activation
-            if isinstance(activation, MaxGroups):
-                found += (first + np.repeat(np.arange(activation.choices), np.diff(activation.starts))).tolist()
-            else:
-                found += range(first, first + activation.size_in)
+            found += (first + stage.activation.choice_of_unit).tolist()
         return found
 
     @cached_property
@@ -119,12 +112,8 @@ class NetworkTerms:
     def _piece(self, choice: int, piece: int) -> Piece:
         stage = bisect_right(self.network.choice_offsets, choice) - 1
         activation, first = self.network.stages[stage].activation, self.units[stage]
-        inner = choice - self.network.choice_offsets[stage]
-        if isinstance(activation, MaxGroups):
-            return Piece(first + int(activation.starts[inner]) + piece, Fraction(1), Fraction(0))
-        assert isinstance(activation, PiecewiseLinear)
-        slope, offset = Fraction(activation.slopes[inner, piece]), Fraction(activation.offsets[inner, piece])
-        return Piece(first + inner if slope else -1, slope, offset)
+        unit, slope, offset = activation.line(choice - self.network.choice_offsets[stage], piece)
+        return Piece(first + unit if slope else -1, Fraction(slope), Fraction(offset))
 
     def _terms(self, unit: int) -> UnitTerms:
         stage = bisect_right(self.units, unit) - 1

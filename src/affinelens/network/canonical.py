@@ -19,15 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Bools, Floats, Pattern
 from affinelens.deadline import NEVER, Deadline
 from affinelens.errors import AffineLensError
-from affinelens.network.activation import Activation, PiecewiseLinear
+from affinelens.network.activation import Activation
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import LinearMap
 from affinelens.network.note import Note, NoteKind
-
-Floats = NDArray[np.float64]
-Pattern = NDArray[np.integer[Any]]
+from affinelens.network.piecewise_linear import PiecewiseLinear
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +73,15 @@ class AffineSum:
         if self.bias is not None:
             total = total + self.bias.apply_exact(one)
         return total
+
+    def mark_sources(self, entries: Bools, reached: list[Bools | None]) -> None:
+        """Mark what some entries of the sum, in one or several columns, are computed from, up to the input itself."""
+        for k, linear in self.sources:
+            if k == 0:
+                continue
+            behind = linear.transposed().apply_absolute(entries.astype(np.float64)) > 0
+            present = reached[k]
+            reached[k] = behind if present is None else present | behind
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         for k, linear in self.sources:

@@ -13,16 +13,15 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
+from affinelens.array_types import Floats, Indices
+from affinelens.network.activation import Activation
 from affinelens.network.canonical import AffineSum
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sum
+from affinelens.network.row_labels import label_rows
 
-Indices = NDArray[np.int64]
-Floats = NDArray[np.float64]
 _ONE: Indices = np.ones(1, dtype=np.int64)
 
 
@@ -42,10 +41,9 @@ class Labels:
     def add_outputs(self, activation: Activation, labels: Indices, first: Indices, last: Indices) -> None:
         """Note an activation's outputs as the next source.
 
-        Its pre-activations have the given labels, and its choices can be on the pieces from ``first`` to ``last``; of a
-        group, ``first`` is the candidate that wins, unless ``last`` differs from it.
+        Its pre-activations have the given labels, and its choices can be on the pieces from ``first`` to ``last``.
         """
-        self._sources.append(_of_outputs(activation, labels, first, last))
+        self._sources.append(activation.output_labels(labels, first, last))
 
 
 def _of_rows(chart: ExactMatrix) -> Indices:
@@ -56,41 +54,9 @@ def _of_rows(chart: ExactMatrix) -> Indices:
     return np.array([known.setdefault(row, len(known)) for row in rows], dtype=np.int64)
 
 
-def _of_outputs(activation: Activation, labels: Indices, first: Indices, last: Indices) -> Indices:
-    settled = first == last
-    if isinstance(activation, MaxGroups):
-        found = int(labels.max(initial=0)) + 1 + _groups_labelled(activation, labels)
-        return np.where(settled, labels[activation.starts[:-1] + first], found)
-    assert isinstance(activation, PiecewiseLinear)
-    unit = np.arange(activation.size_in)
-    table = np.hstack([activation.breakpoints, activation.slopes, activation.offsets])
-    table[settled] = 0.0
-    slopes, offsets = np.where(settled, activation.slopes[unit, first], 0.0), activation.offsets[unit, first]
-    table = np.hstack([table, np.stack([slopes, np.where(settled, offsets, 0.0), ~settled], axis=1)])
-    kinds = np.unique(table, axis=0, return_inverse=True)[1].ravel()
-    constant = settled & (slopes == 0.0)
-    found = _numbered(np.stack([np.where(constant, 0, labels), kinds], axis=1)) + 1
-    at_zero = activation.apply(np.zeros((activation.size_in, 1)))[:, 0]
-    is_zero = np.where(settled, (offsets == 0.0) & (constant | (labels == 0)), (labels == 0) & (at_zero == 0.0))
-    return np.where(is_zero, 0, found)
-
-
-def _groups_labelled(groups: MaxGroups, labels: Indices) -> Indices:
-    sizes = np.diff(groups.starts)
-    if len(set(sizes.tolist())) > 1:
-        return 1 + np.arange(groups.choices)
-    return _numbered(labels.reshape(groups.choices, -1))
-
-
-def _numbered(rows: NDArray[np.int64]) -> Indices:
-    """The same label for equal rows; 0 for rows of zeros."""
-    labels = 1 + np.unique(rows, axis=0, return_inverse=True)[1].ravel()
-    return np.where(rows.any(axis=1), labels, 0)
-
-
 def _combined(terms: Sequence[Indices]) -> Indices:
     """Indices of a sum; one that has a single term keeps its labels."""
-    return terms[0] if len(terms) == 1 else _numbered(np.stack(terms, axis=1))
+    return terms[0] if len(terms) == 1 else label_rows(np.stack(terms, axis=1))
 
 
 def _through(part: LinearMap, labels: Indices) -> Indices:
@@ -117,7 +83,7 @@ def _through(part: LinearMap, labels: Indices) -> Indices:
 
 def _times(factors: Floats, labels: Indices) -> Indices:
     kinds = np.unique(factors, return_inverse=True)[1].ravel()
-    found = _numbered(np.stack([labels, kinds], axis=1)) + 1
+    found = label_rows(np.stack([labels, kinds], axis=1)) + 1
     return np.where((labels == 0) | (factors == 0.0), 0, found)
 
 
@@ -136,7 +102,7 @@ def _convolved(part: Convolution, labels: Indices) -> Indices:
     padded = np.pad(image, [(0, 0), (0, 0), *zip(part.before, after, strict=True)])
     windows = np.stack([padded[_strided(part, tap)] for tap in product(*map(range, window))], axis=-1)
     ordered = np.moveaxis(windows, 1, axes + 1).reshape(groups, prod(part.sizes_out), -1)
-    kinds = np.stack([_numbered(rows) for rows in ordered])
+    kinds = np.stack([label_rows(rows) for rows in ordered])
     channel = np.arange(groups * out_channels).reshape(groups, out_channels, 1)
     found = 1 + channel * (int(kinds.max(initial=0)) + 1) + kinds[:, None, :]
     return np.where(kinds[:, None, :] == 0, 0, found).ravel()

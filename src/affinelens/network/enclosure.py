@@ -14,12 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, upward
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from affinelens.array_types import Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
-from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
+from affinelens.network.activation import Activation
 from affinelens.network.canonical import AffineSum, Network, Stage
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum
+from affinelens.network.max_groups import MaxGroups
 from affinelens.network.note import Note, NoteKind
+from affinelens.network.piecewise_linear import PiecewiseLinear
 
 _CONVOLUTION_SIZES = ("sizes_in", "sizes_out", "strides", "dilations", "before")
+_ACTIVATIONS: dict[str, type[Activation]] = {kind.kind: kind for kind in (PiecewiseLinear, MaxGroups)}
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -54,12 +57,9 @@ def network_to_data(network: Network) -> tuple[dict[str, Any], Arrays]:
         return {"size": total.size, "sources": sources, "bias": bias, "operations": list(total.operations)}
 
     def activation(function: Activation) -> dict[str, Any]:
-        if isinstance(function, MaxGroups):
-            return {"kind": "max", "starts": keep(function.starts)}
-        if isinstance(function, PiecewiseLinear):
-            columns = {name: keep(getattr(function, name)) for name in ("breakpoints", "slopes", "offsets")}
-            return {"kind": "piecewise linear", **columns}
-        raise AffineLensError(f"an activation of type {type(function).__name__} cannot be saved")
+        if function.kind not in _ACTIVATIONS:
+            raise AffineLensError(f"an activation of type {type(function).__name__} cannot be saved")
+        return {"kind": function.kind, **{name: keep(array) for name, array in function.arrays().items()}}
 
     def stage(part: Stage) -> dict[str, Any]:
         shown = {"name": part.name, "kind": part.kind, "shape": list(part.shape)}
@@ -116,9 +116,10 @@ def network_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray
         return AffineSum(size, sources, bias, tuple(str(label) for label in data.get("operations", ())))
 
     def activation(data: Mapping[str, Any]) -> Activation:
-        if data["kind"] == "max":
-            return MaxGroups(indices(data["starts"]))
-        return PiecewiseLinear(floats(data["breakpoints"]), floats(data["slopes"]), floats(data["offsets"]))
+        kind = _ACTIVATIONS.get(data["kind"])
+        if kind is None:
+            raise AffineLensError(f"an activation of kind {data['kind']!r} is unknown")
+        return kind.from_arrays({name: arrays[stored] for name, stored in data.items() if name != "kind"})
 
     def shape_of(data: Sequence[Any]) -> tuple[int, ...]:
         return tuple(int(n) for n in data)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 @kept
 def restricted_functions(regions: Regions) -> RestrictedFunctions:
     """The functions of the units that can switch on the domain."""
-    restricted, frame = regions.outcome.restricted, regions.domain.frame
-    return RestrictedFunctions(restrict(regions.network, frame) if restricted is None else restricted, frame)
+    return RestrictedFunctions(regions.outcome.restricted or restrict(regions.network, regions.domain.frame))
 
 
 @kept

@@ -16,19 +16,16 @@ import numpy as np
 from flint import fmpq, fmpz
 from numpy.typing import ArrayLike, NDArray
 
+from affinelens.array_types import Floats, Indices, Patterns
 from affinelens.errors import AffineLensError
-from affinelens.network import Activation, MaxGroups
+from affinelens.network.activation import OPEN
 from affinelens.regions.functions import restricted_functions
 from affinelens.regions.pattern_index import pattern_index
 from affinelens.restrict import RestrictedFunctions
-from affinelens.restrict.break_signs import OPEN, Signs, may_win
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Pattern = NDArray[np.unsignedinteger[Any]]
 # Points are evaluated together as long as no layer of theirs takes more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 22
 
@@ -62,44 +59,33 @@ def located_coordinates(regions: Regions, coordinates: Floats, inside: NDArray[n
     return result
 
 
-def patterns_at(part: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
+def patterns_at(functions: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Patterns:
     """Patterns of points in the domain, one row a point."""
-    widest = max(coordinates.shape[1], *(len(stage.breaks) for stage in part.restricted.stages), 1)
+    widest = max(coordinates.shape[1], *(len(stage.breaks) for stage in functions.restricted.stages), 1)
     at_once = max(1, _NUMBERS_AT_ONCE // widest)
     return np.concatenate([
-        _patterns_at(part, coordinates[start : start + at_once], interior)
+        _patterns_at(functions, coordinates[start : start + at_once], interior)
         for start in range(0, len(coordinates), at_once)
     ])  # fmt: skip
 
 
-def _patterns_at(part: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Pattern:
-    restricted, count = part.restricted, len(coordinates)
-    passage = part.values(coordinates)
-    patterns = np.tile(restricted.pattern, (count, 1))
+def _patterns_at(functions: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Patterns:
+    restricted, count = functions.restricted, len(coordinates)
+    passage = functions.at(coordinates)
+    patterns = np.tile(restricted.switching.pattern, (count, 1))
     for index, stage in enumerate(restricted.stages):
         rows, vanish = passage.breaks()
         known = np.abs(rows.rows) > rows.error
         signs = np.where(vanish, 0, np.where(known, np.sign(rows.rows), OPEN)).astype(np.int8)
         chosen = np.zeros((stage.activation.choices, count), dtype=np.int64)
         for j in range(count):
-            here = signs[:, j].copy()
-            for b in _to_decide(stage.activation, here).tolist():
-                here[b] = _sign_near(part.exact.row(index, b, patterns[j]), coordinates[j], interior)
+            here = stage.activation.settled(signs[:, j].copy())
+            for b in np.flatnonzero(here == OPEN).tolist():
+                here[b] = _sign_near(functions.exact.row(index, b, patterns[j]), coordinates[j], interior)
             chosen[:, j] = stage.activation.pattern_from_signs(here)
-        numbers = restricted.network.choice_offsets[stage.stage] + stage.choices
-        patterns[:, numbers] = np.take_along_axis(stage.pieces, chosen, axis=1).T
+        patterns[:, stage.choice_numbers] = stage.in_network(chosen).T
         passage.choose(chosen)
     return patterns
-
-
-def _to_decide(activation: Activation, signs: Signs) -> Indices:
-    """The open breaks that matter; one between candidates of which only one may win is settled for that one."""
-    if isinstance(activation, MaxGroups):
-        may = may_win(activation, signs)
-        plus, minus = may[activation.breaks.plus], may[activation.breaks.minus]
-        settled = (signs == OPEN) & ~(plus & minus)
-        signs[settled] = plus[settled].astype(np.int8) - minus[settled].astype(np.int8)
-    return np.flatnonzero(signs == OPEN)
 
 
 def _sign_near(row: Sequence[fmpz], point: Floats, interior: Sequence[Fraction]) -> int:

@@ -10,12 +10,11 @@ pattern beyond is found by :mod:`affinelens.regions.beyond_facet`.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from affinelens.network import MaxGroups, Network
+from affinelens.array_types import Bools, Indices
 from affinelens.regions.beyond_facet import PatternsBeyond
 from affinelens.regions.functions import restricted_functions
 from affinelens.regions.keeping import kept
@@ -25,10 +24,6 @@ from affinelens.walk import Facets
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
-
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.int64]
-Patterns = NDArray[np.unsignedinteger[Any]]
 
 
 @kept
@@ -58,7 +53,7 @@ class Neighbors:
 
     @cached_property
     def _beyond(self) -> PatternsBeyond:
-        return PatternsBeyond(restricted_functions(self._regions), self._regions.domain.frame)
+        return PatternsBeyond(restricted_functions(self._regions))
 
     def beyond(self, facets: Indices) -> Indices:
         """For each facet, by its place among all, the index of the region beyond it, or -1."""
@@ -67,7 +62,7 @@ class Neighbors:
         numbers = self._hyperplanes.breaks(self._facets.numbers[facets[inner]])
         signs = self._facets.signs[facets[inner]]
         regions = np.searchsorted(self._facets.offsets, facets[inner], side="right") - 1
-        column, piece = _change_across(self._network, self._patterns, self._choices, regions, numbers, signs)
+        column, piece = self._change_across(self._facets.numbers[facets[inner]], regions)
         result[inner] = self._index.with_one_changed(regions, column, piece)
         missing = np.flatnonzero(result[inner] < 0)
         missing = missing[~self._change_alone(regions[missing], column[missing], piece[missing], numbers[missing])]
@@ -96,7 +91,6 @@ class Neighbors:
             beyond[np.arange(len(exist)), columns[exist]] = pieces[exist]
             changes = SingleChanges(
                 restricted_functions(self._regions),
-                self._regions.domain.frame,
                 self._switching,
                 before,
                 beyond,
@@ -106,33 +100,16 @@ class Neighbors:
         return proved
 
     def _looked_up_exactly(self, region: int, number: int, sign: int) -> int:
-        own = self._patterns[region]
-        whole = own if self._switching is None else self._switching.whole(own)
-        beyond = self._beyond.pattern(whole, number, sign)[self._choices]
+        beyond = self._beyond.pattern(self._regions.pattern(region), number, sign)[self._choices]
         return int(self._index.places(beyond[None])[0])
 
-
-def _change_across(
-    network: Network,
-    patterns: Patterns,
-    choices: Indices,
-    region: Indices,
-    number: Indices,
-    sign: NDArray[np.int8],
-) -> tuple[Indices, Indices]:
-    """The column of the pattern that changes when a facet is crossed, and the piece beyond."""
-    column, piece = np.empty(len(number), dtype=np.int64), np.empty(len(number), dtype=np.int64)
-    for stage, (first, last) in enumerate(zip(network.break_offsets[:-1], network.break_offsets[1:], strict=True)):
-        here = np.flatnonzero((number >= first) & (number < last))
-        activation = network.stages[stage].activation
-        breaks = activation.breaks
-        local = number[here] - first
-        column[here] = np.searchsorted(choices, network.choice_offsets[stage] + breaks.choice[local])
-        before = patterns[region[here], column[here]].astype(np.int64)
-        if isinstance(activation, MaxGroups):
-            start = activation.starts[breaks.choice[local]]
-            plus, minus = breaks.plus[local] - start, breaks.minus[local] - start
-            piece[here] = np.where(before == plus, minus, plus)
-        else:
-            piece[here] = before - sign[here]
-    return column, piece
+    def _change_across(self, numbers: Indices, regions: Indices) -> tuple[Indices, Indices]:
+        """The column of a region's pattern that changes where a break on its border is crossed, and the new piece."""
+        column, piece = np.empty(len(numbers), dtype=np.int64), np.empty(len(numbers), dtype=np.int64)
+        for stage, here, inner in self._hyperplanes.by_stage(numbers):
+            activation = self._network.stages[stage].activation
+            choice = self._network.choice_offsets[stage] + activation.breaks.choice[inner]
+            column[here] = np.searchsorted(self._choices, choice)
+            below, above = activation.sides.below[inner], activation.sides.above[inner]
+            piece[here] = np.where(self._patterns[regions[here], column[here]] == above, below, above)
+        return column, piece

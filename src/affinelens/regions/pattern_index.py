@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Indices, Patterns
+from affinelens.kernels.compilation import array_entry
 from affinelens.network import Network
 from affinelens.regions.keeping import kept
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
-
-Indices = NDArray[np.int64]
-Patterns = NDArray[np.unsignedinteger[Any]]
 
 
 class PatternIndex:
@@ -54,7 +51,8 @@ def pattern_index(regions: Regions) -> PatternIndex:
     return PatternIndex(regions.switching_patterns, most_pieces(regions.network))
 
 
-def _hash_rows(patterns: Any, codes: Any) -> Any:
+@array_entry
+def _hashed(patterns: Any, codes: Any) -> Any:
     hashes = np.zeros(len(patterns), dtype=np.uint64)
     for i in range(len(patterns)):
         total = np.uint64(0)
@@ -64,7 +62,8 @@ def _hash_rows(patterns: Any, codes: Any) -> Any:
     return hashes
 
 
-def _fill_slots(hashes: Any, size: int) -> Any:
+@array_entry
+def _filled(hashes: Any, size: int) -> Any:
     slots = np.full(size, -1, dtype=np.int64)
     last = np.uint64(size - 1)
     for i in range(len(hashes)):
@@ -75,7 +74,8 @@ def _fill_slots(hashes: Any, size: int) -> Any:
     return slots
 
 
-def _look_up_changed(patterns: Any, codes: Any, hashes: Any, slots: Any, rows: Any, columns: Any, pieces: Any) -> Any:
+@array_entry
+def _find_changed(patterns: Any, codes: Any, hashes: Any, slots: Any, rows: Any, columns: Any, pieces: Any) -> Any:
     places = np.full(len(rows), -1, dtype=np.int64)
     last = np.uint64(len(slots) - 1)
     for k in range(len(rows)):
@@ -97,7 +97,8 @@ def _look_up_changed(patterns: Any, codes: Any, hashes: Any, slots: Any, rows: A
     return places
 
 
-def _look_up(patterns: Any, hashes: Any, slots: Any, wanted: Any, wanted_hashes: Any) -> Any:
+@array_entry
+def _find(patterns: Any, hashes: Any, slots: Any, wanted: Any, wanted_hashes: Any) -> Any:
     places = np.full(len(wanted), -1, dtype=np.int64)
     last = np.uint64(len(slots) - 1)
     for k in range(len(wanted)):
@@ -113,8 +114,3 @@ def _look_up(patterns: Any, hashes: Any, slots: Any, wanted: Any, wanted_hashes:
                     break
             slot = (slot + np.uint64(1)) & last
     return places
-
-
-_compiled: Any = nb.njit(cache=True, nogil=True)
-_hashed, _filled = _compiled(_hash_rows), _compiled(_fill_slots)
-_find_changed, _find = _compiled(_look_up_changed), _compiled(_look_up)

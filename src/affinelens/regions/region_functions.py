@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
-from affinelens.network import Activation, MaxGroups, PiecewiseLinear
+from affinelens.array_types import Bools, Floats, Indices, Patterns
+from affinelens.network import Activation
 from affinelens.regions.functions import restricted_functions
 from affinelens.regions.region_pieces import RegionPieces
 from affinelens.restrict import RestrictedFunctions, RestrictedNetwork, RestrictedRows, SwitchingChoices
@@ -23,20 +23,36 @@ from affinelens.restrict import RestrictedFunctions, RestrictedNetwork, Restrict
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Patterns = NDArray[np.unsignedinteger[Any]]
 # Regions are composed together as long as no stage of theirs takes more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class StageFunctions:
-    """A stage's functions on some regions: region i has ``table[:, place[i]]``, in units x places x (t, 1)."""
+    """A stage's functions on some regions: region i has ``table[:, place[i]]``, in units x places x (t, 1).
+
+    Where coordinates are at most ``reach``, a unit's functions are off by at most its ``error``.
+    """
 
     table: Floats
     place: Indices
+    error: Floats
+    reach: Floats
+
+    def differences(
+        self, plus: Indices, minus: Indices, threshold: Floats, regions: Indices | slice = slice(None)
+    ) -> tuple[Floats, Floats]:
+        """Functions ``z[plus] - z[minus] - threshold`` and their errors; the last axis is that of the regions.
+
+        A ``minus`` of -1 subtracts nothing.
+        """
+        place = np.broadcast_to(self.place[regions], plus.shape)
+        rows, error, paired = self.table[plus, place], self.error[plus], minus >= 0
+        if paired.any():
+            rows[paired] -= self.table[minus[paired], place[paired]]
+            error[paired] += self.error[minus[paired]]
+        rows[..., -1] -= threshold
+        return rows, upward(error + UNIT_ROUNDOFF * (np.abs(rows) @ self.reach))
 
 
 class RegionFunctions:
@@ -46,11 +62,11 @@ class RegionFunctions:
     after another, and for such a run of regions the stage is composed once.
     """
 
-    def __init__(self, part: RestrictedFunctions, patterns: Patterns, switching: SwitchingChoices | None) -> None:
-        self._part = part
+    def __init__(self, functions: RestrictedFunctions, patterns: Patterns, switching: SwitchingChoices | None) -> None:
+        self._functions = functions
         self._count = len(patterns)
-        self._pieces = RegionPieces(part.restricted, patterns, switching)
-        self._dim = len(part.reach) - 1
+        self._pieces = RegionPieces(functions.restricted, patterns, switching)
+        self._dim = len(functions.reach) - 1
 
     @classmethod
     def of(cls, regions: Regions) -> RegionFunctions:
@@ -59,11 +75,11 @@ class RegionFunctions:
 
     @property
     def restricted(self) -> RestrictedNetwork:
-        return self._part.restricted
+        return self._functions.restricted
 
     def blocks(self) -> Iterator[slice]:
         """Runs of regions that take little enough memory to be composed together."""
-        widest = max([len(self._part.outputs.fixed), *(len(rows.fixed) for rows in self._part.rows)])
+        widest = max([len(self._functions.outputs.fixed), *(len(rows.fixed) for rows in self._functions.rows)])
         at_once = max(1, _NUMBERS_AT_ONCE // (widest * (self._dim + 1)))
         for start in range(0, self._count, at_once):
             yield slice(start, min(start + at_once, self._count))
@@ -73,16 +89,16 @@ class RegionFunctions:
         starts: Bools = np.arange(len(regions)) == 0
         places = [np.cumsum(starts) - 1]
         values: list[Floats] = []
-        for index, rows in enumerate(self._part.rows):
+        for index, rows in enumerate(self._functions.rows):
             table = self._summed(rows, values, places, np.flatnonzero(starts))
-            yield StageFunctions(table, places[-1])
+            yield StageFunctions(table, places[-1], self.errors[index], self._functions.reach)
             starts = starts | self._pieces.change(index, regions)
             firsts = np.flatnonzero(starts)
             chosen = self._pieces.of(index, regions[firsts])
-            values.append(_on_pieces(self._part.restricted.stages[index].activation, table, chosen, places[-1][firsts]))
+            values.append(_on_pieces(self.restricted.stages[index].activation, table, chosen, places[-1][firsts]))
             places.append(np.cumsum(starts) - 1)
-        table = self._summed(self._part.outputs, values, places, np.flatnonzero(starts))
-        yield StageFunctions(table, places[-1])
+        table = self._summed(self._functions.outputs, values, places, np.flatnonzero(starts))
+        yield StageFunctions(table, places[-1], self.errors[-1], self._functions.reach)
 
     def _summed(self, rows: RestrictedRows, values: list[Floats], places: list[Indices], firsts: Indices) -> Floats:
         """A stage's functions on the first region of each run; those of earlier stages have longer runs."""
@@ -101,20 +117,19 @@ class RegionFunctions:
         sizes: list[Floats] = []
         errors: list[Floats] = []
         found: list[Floats] = []
-        for index, rows in enumerate(self._part.rows):
+        for index, rows in enumerate(self._functions.rows):
             size, error = self._grown(rows, sizes, errors)
             found.append(error)
-            steepest, offset = _largest_pieces(self._part.restricted.stages[index].activation)
-            activation = self._part.restricted.stages[index].activation
-            if isinstance(activation, MaxGroups):
-                size, error = (np.maximum.reduceat(v, activation.starts[:-1]) for v in (size, error))
+            activation = self.restricted.stages[index].activation
+            steepest, offset = (np.abs(table).max(axis=1) for table in (activation.slopes, activation.offsets))
+            size, error = (np.maximum.reduceat(of_units, activation.starts[:-1]) for of_units in (size, error))
             sizes.append(upward(steepest * size + offset))
             errors.append(upward(steepest * error + 4 * UNIT_ROUNDOFF * (steepest * size + offset)))
-        return [*found, self._grown(self._part.outputs, sizes, errors)[1]]
+        return [*found, self._grown(self._functions.outputs, sizes, errors)[1]]
 
     def _grown(self, rows: RestrictedRows, sizes: list[Floats], errors: list[Floats]) -> tuple[Floats, Floats]:
         """How large functions of a stage and their errors can be, given those before it."""
-        size, error, terms = np.abs(rows.fixed) @ self._part.reach, rows.error, 2
+        size, error, terms = np.abs(rows.fixed) @ self._functions.reach, rows.error, 2
         for source, weight in rows.maps.items():
             size = size + np.abs(weight) @ sizes[source]
             error = error + np.abs(weight) @ errors[source]
@@ -124,20 +139,9 @@ class RegionFunctions:
 
 def _on_pieces(activation: Activation, z: Floats, chosen: Indices, place: Indices) -> Floats:
     """A stage's outputs where choice c of run i is on piece ``chosen[c, i]`` and its units have ``z[:, place[i]]``."""
-    if isinstance(activation, MaxGroups):
-        won: Floats = z[activation.starts[:-1, None] + chosen, place]
-        return won
-    assert isinstance(activation, PiecewiseLinear)
-    unit = np.arange(activation.size_in)[:, None]
-    result: Floats = np.take(z, place, axis=1)
-    result *= activation.slopes[unit, chosen][:, :, None]
-    if activation.offsets.any():
-        result[:, :, -1] += activation.offsets[unit, chosen]
+    lines = activation.lines(chosen)
+    result: Floats = np.take(z, place, axis=1) if lines.unit is None else z[lines.unit, place]
+    result *= lines.slopes[:, :, None]
+    if lines.offsets.any():
+        result[:, :, -1] += lines.offsets
     return result
-
-
-def _largest_pieces(activation: Activation) -> tuple[Floats | float, Floats | float]:
-    if isinstance(activation, MaxGroups):
-        return 1.0, 0.0
-    assert isinstance(activation, PiecewiseLinear)
-    return np.abs(activation.slopes).max(axis=1), np.abs(activation.offsets).max(axis=1)

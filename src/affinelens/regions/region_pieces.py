@@ -2,56 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Bools, Indices, Patterns
 from affinelens.restrict import RestrictedNetwork, SwitchingChoices
-
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Patterns = NDArray[np.unsignedinteger[Any]]
 
 
 class RegionPieces:
-    """Which piece each switching choice of each region is on, as the kept stages number pieces."""
+    """Which piece each switching choice of each region is on, as the restricted stages number pieces."""
 
     def __init__(self, restricted: RestrictedNetwork, patterns: Patterns, switching: SwitchingChoices | None) -> None:
         self._restricted = restricted
         self._patterns = patterns
-        self._stored = np.arange(patterns.shape[1]) if switching is None else switching.choices
-        self._switching = switching
+        self._switching = SwitchingChoices.of_all(patterns.shape[1]) if switching is None else switching
 
     def of(self, index: int, regions: Indices) -> Indices:
         """Those of a switching stage, a row a choice and a column a region."""
-        stage, network = self._restricted.stages[index], self._restricted.network
-        pieces = self.in_network(index, regions)
-        place = np.zeros((len(pieces), network.stages[stage.stage].activation.pieces), dtype=np.int64)
-        for p in range(stage.pieces.shape[1] - 1, -1, -1):
-            place[np.arange(len(place)), stage.pieces[:, p]] = p
-        return np.take_along_axis(place, pieces, axis=1)
+        return self._restricted.stages[index].from_network(self.in_network(index, regions))
 
     def in_network(self, index: int, regions: Indices) -> Indices:
         """The same as the network numbers pieces."""
-        numbers, columns = self._columns(index)
-        pieces: Indices = self._patterns[regions[:, None], columns].T.astype(np.int64)
-        if self._switching is not None:
-            missing = self._stored[columns] != numbers
-            pieces[missing] = self._switching.pattern[numbers[missing], None]
+        choices = self._restricted.stages[index].choice_numbers
+        columns, stored = self._switching.columns(choices)
+        pieces = np.repeat(self._switching.pattern[choices].astype(np.int64)[:, None], len(regions), axis=1)
+        pieces[stored] = self._patterns[regions[:, None], columns[stored]].T
         return pieces
 
     def change(self, index: int, regions: Indices) -> Bools:
         """Whether a region is on other pieces of a switching stage than the one listed before it."""
-        _, columns = self._columns(index)
+        columns, stored = self._switching.columns(self._restricted.stages[index].choice_numbers)
         changed = np.zeros(len(regions), dtype=np.bool_)
-        if len(columns):
-            own = self._patterns[regions, columns[0] : columns[-1] + 1]
+        if stored.any():
+            own = self._patterns[regions, columns[stored][0] : columns[stored][-1] + 1]
             changed[1:] = (own[1:] != own[:-1]).any(axis=1)
         return changed
-
-    def _columns(self, index: int) -> tuple[Indices, Indices]:
-        """The choices of a switching stage, and the columns of the stored patterns that have them."""
-        stage = self._restricted.stages[index]
-        numbers = self._restricted.network.choice_offsets[stage.stage] + stage.choices
-        return numbers, np.minimum(np.searchsorted(self._stored, numbers), len(self._stored) - 1)

@@ -146,8 +146,7 @@ class Regions:
         >>> rs.pattern(1)
         array([1, 0], dtype=uint8)
         """
-        switching, stored = self.outcome.switching, self.outcome.patterns[index]
-        return stored if switching is None else switching.whole(stored)
+        return self.outcome.pattern(index)
 
     @property
     def facet_values(self) -> Indices:

@@ -5,29 +5,20 @@ named after. Stage by stage, q is the pattern beyond the facet if no other funct
 vanishes on the facet: then its sign is the same on both sides. One that is zero on both sides does not matter either,
 and of a group only the leads of the winner on this side do.
 
-A function that vanishes on the facet is a multiple of the facet's own, and so are its slopes over the domain's box and
-its value in the middle: all 2 x 2 determinants of these are zero. A function that is off by at most e all over the box
-has them off by at most e.
+A function that vanishes on the facet is a multiple of the facet's own, which :mod:`affinelens.regions.spread` refutes.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
-from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
-from affinelens.domain import Frame
-from affinelens.network import MaxGroups
+from affinelens.arithmetic import UNIT_ROUNDOFF, upward
+from affinelens.array_types import Bools, Floats, Indices, Patterns
+from affinelens.network.activation import Decisive
 from affinelens.regions.region_functions import RegionFunctions, StageFunctions
 from affinelens.regions.region_pieces import RegionPieces
+from affinelens.regions.spread import Spread
 from affinelens.restrict import RestrictedFunctions, RestrictedStage, SwitchingChoices, ZeroFunctions
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Patterns = NDArray[np.unsignedinteger[Any]]
 
 
 class SingleChanges:
@@ -35,34 +26,31 @@ class SingleChanges:
 
     def __init__(
         self,
-        part: RestrictedFunctions,
-        frame: Frame,
+        functions: RestrictedFunctions,
         switching: SwitchingChoices | None,
         before: Patterns,
         beyond: Patterns,
         numbers: Indices,
     ) -> None:
-        self._part = part
-        self._middle = frame.lower + (frame.upper - frame.lower) / 2
-        self._radius = np.minimum(frame.upper - self._middle, self._middle - frame.lower)
-        self._composition = RegionFunctions(part, beyond, switching)
-        self._before = RegionPieces(part.restricted, before, switching)
-        self._beyond = RegionPieces(part.restricted, beyond, switching)
+        self._functions = functions
+        self._region_functions = RegionFunctions(functions, beyond, switching)
+        self._before = RegionPieces(functions.restricted, before, switching)
+        self._beyond = RegionPieces(functions.restricted, beyond, switching)
         self._numbers = numbers
 
     def proved(self) -> Bools:
         """For which facets q is proved to be the pattern beyond."""
-        found = [self._proved(np.arange(rows.start, rows.stop)) for rows in self._composition.blocks()]
+        found = [self._proved(np.arange(rows.start, rows.stop)) for rows in self._region_functions.blocks()]
         return np.concatenate([np.zeros(0, dtype=bool), *found])
 
     def _proved(self, facets: Indices) -> Bools:
-        restricted = self._part.restricted
-        pairs = [_pairs(stage, self._before.of(i, facets)) for i, stage in enumerate(restricted.stages)]
-        composed = zip(pairs, self._composition.functions(facets), self._composition.errors, strict=False)
-        functions = [self._spread(*stage) for stage in composed]
+        restricted = self._functions.restricted
+        pairs = [stage.activation.decisive(self._before.of(i, facets)) for i, stage in enumerate(restricted.stages)]
+        composed = self._region_functions.functions(facets)
+        functions = [self._spread(pair, stage) for pair, stage in zip(pairs, composed, strict=False)]
         own = [pair.are(*self._own(stage, facets)) for pair, stage in zip(pairs, restricted.stages, strict=True)]
-        facet, is_one = _Spread.at(functions, own)
-        before, beyond = (ZeroFunctions(restricted, self._part.rows, columns=True) for _ in range(2))
+        facet, is_one = _chosen(functions, own)
+        before, beyond = (ZeroFunctions(restricted, self._functions.rows, columns=True) for _ in range(2))
         for index, (pair, found, is_own) in enumerate(zip(pairs, functions, own, strict=True)):
             zero = pair.vanish(before.units()) & pair.vanish(beyond.units())
             before.choose(self._before.of(index, facets))
@@ -71,93 +59,26 @@ class SingleChanges:
         return is_one
 
     def _own(self, stage: RestrictedStage, facets: Indices) -> tuple[Indices, Indices, Floats]:
-        """The two units and the threshold of each facet's break, as kept; nothing where it is another stage's."""
-        breaks = stage.activation.breaks
-        inner = self._numbers[facets] - self._part.restricted.network.break_offsets[stage.stage]
-        place = np.minimum(np.searchsorted(stage.breaks, inner), len(stage.breaks) - 1)
-        here = stage.breaks[place] == inner
+        """The two units and the threshold of each facet's break; where it is another stage's, the units are -2."""
+        breaks, numbers = stage.activation.breaks, self._numbers[facets]
+        place = np.minimum(np.searchsorted(stage.break_numbers, numbers), len(stage.break_numbers) - 1)
+        here = stage.break_numbers[place] == numbers
         return np.where(here, breaks.plus[place], -2), np.where(here, breaks.minus[place], -2), breaks.threshold[place]
 
-    def _spread(self, pair: _Pairs, composed: StageFunctions, error: Floats) -> _Spread:
+    def _spread(self, pair: Decisive, composed: StageFunctions) -> Spread:
         """The functions of a stage's pairs over the domain's box."""
-        table, reach, paired = composed.table, self._part.reach, pair.minus >= 0
-        rows, off = table[pair.plus, composed.place], error[pair.plus]
-        size = np.abs(rows) @ reach + np.abs(pair.threshold)[:, None]
-        if paired.any():
-            size += np.abs(table[pair.minus, composed.place]) @ reach
-            rows -= table[pair.minus, composed.place]
-            off = off + error[pair.minus]
-        rows[..., -1] -= pair.threshold[:, None]
-        values = np.concatenate(
-            [rows[..., :-1] * self._radius, (rows[..., :-1] @ self._middle + rows[..., -1])[..., None]], axis=-1
-        )
-        return _Spread(values, upward(off + (gamma(len(reach) + 4) + 16 * UNIT_ROUNDOFF) * size))
+        rows, error = composed.differences(pair.plus, pair.minus, pair.threshold[:, None])
+        return Spread.over(self._functions.restricted.frame, rows, error, np.abs(rows) @ composed.reach)
 
 
-class _Pairs(NamedTuple):
-    """Functions of a stage for each facet, a row each: one unit's less another's (if not -1) less a threshold."""
-
-    plus: Indices
-    minus: Indices
-    threshold: Floats
-
-    def are(self, plus: Indices, minus: Indices, threshold: Floats) -> Bools:
-        """Which are those given for each facet, or their opposites."""
-        same = (self.plus == plus) & (self.minus == minus) | (self.plus == minus) & (self.minus == plus)
-        found: Bools = same & (self.threshold[:, None] == threshold)
-        return found
-
-    def vanish(self, zero_units: Bools) -> Bools:
-        """Which are zero because their units are."""
-        zero = np.broadcast_to(zero_units, (len(zero_units), self.plus.shape[1]))
-        both = np.take_along_axis(zero, self.plus, axis=0)
-        if (self.minus >= 0).any():
-            both = both & np.take_along_axis(zero, self.minus, axis=0)
-        found: Bools = both & (self.threshold == 0.0)[:, None]
-        return found
-
-
-def _pairs(stage: RestrictedStage, pieces: Indices) -> _Pairs:
-    """The breaks of a stage or, of groups, the leads of winners over all in their group."""
-    activation, count = stage.activation, pieces.shape[1]
-    if isinstance(activation, MaxGroups):
-        group = np.repeat(np.arange(activation.choices), np.diff(activation.starts))
-        unit = np.broadcast_to(np.arange(len(group))[:, None], (len(group), count))
-        return _Pairs(activation.starts[group][:, None] + pieces[group], unit, np.zeros(len(group)))
-    breaks = activation.breaks
-    shape = (len(breaks), count)
-    return _Pairs(
-        np.broadcast_to(breaks.plus[:, None], shape), np.broadcast_to(breaks.minus[:, None], shape), breaks.threshold
-    )
-
-
-class _Spread(NamedTuple):
-    """Functions by their slopes over the domain's box and their value in the middle, and how far these may be off."""
-
-    values: Floats
-    off: Floats
-
-    @classmethod
-    def at(cls, functions: list[_Spread], chosen: list[Bools]) -> tuple[_Spread, Bools]:
-        """The function chosen for each facet, its largest value scaled to 1, and whether there is just one."""
-        count = np.sum([which.sum(axis=0) for which in chosen], axis=0)
-        values, off = np.zeros((len(count), functions[0].values.shape[-1])), np.zeros(len(count))
-        for function, which in zip(functions, chosen, strict=True):
-            row, facet = np.nonzero(which)
-            values[facet], off[facet] = function.values[row, facet], function.off[row, facet]
-        largest = np.abs(values).max(axis=1)
-        usable = (count == 1) & (largest > 0) & np.isfinite(largest)
-        scale = np.where(usable, largest, 1.0)
-        return cls(values / scale[:, None], upward(off / scale + 4 * UNIT_ROUNDOFF)), usable
-
-    def differ_from(self, facet: _Spread) -> Bools:
-        """Which functions are proved not to be multiples of the facet's; the largest value of that is 1."""
-        facets = np.arange(len(facet.off))
-        pivot = np.abs(facet.values).argmax(axis=1)
-        with np.errstate(invalid="ignore", over="ignore"):
-            at_pivot = self.values[:, facets, pivot][..., None]
-            determinants = self.values * facet.values[facets, pivot][:, None] - at_pivot * facet.values
-            size = np.abs(self.values).max(axis=-1)
-            bound = upward(2 * (self.off + (size + self.off) * facet.off))
-            differ: Bools = np.any(np.abs(determinants) > bound[..., None], axis=-1)
-        return differ
+def _chosen(functions: list[Spread], chosen: list[Bools]) -> tuple[Spread, Bools]:
+    """The function chosen for each facet, its largest value scaled to 1, and whether there is just one."""
+    count = np.sum([which.sum(axis=0) for which in chosen], axis=0)
+    values, off = np.zeros((len(count), functions[0].values.shape[-1])), np.zeros(len(count))
+    for function, which in zip(functions, chosen, strict=True):
+        row, facet = np.nonzero(which)
+        values[facet], off[facet] = function.values[row, facet], function.off[row, facet]
+    largest = np.abs(values).max(axis=1)
+    usable = (count == 1) & (largest > 0) & np.isfinite(largest)
+    scale = np.where(usable, largest, 1.0)
+    return Spread(values / scale[:, None], upward(off / scale + 4 * UNIT_ROUNDOFF)), usable

@@ -1,4 +1,4 @@
-"""The part of a network that can switch on a domain: bounds that prove it, and what is left."""
+"""Networks restricted to domains: bounds that prove what cannot switch there, and what is left."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from affinelens.restrict.break_signs import StageBounds
 from affinelens.restrict.exact_breaks import ExactBreaks
 from affinelens.restrict.extended_rows import ExtendedRows
 from affinelens.restrict.restricted_functions import RestrictedFunctions
-from affinelens.restrict.restricted_network import Clauses, RestrictedNetwork, RestrictedStage, RestrictedSubdomain
+from affinelens.restrict.restricted_network import Clauses, RestrictedNetwork
 from affinelens.restrict.restricted_rows import RestrictedRows, restricted_rows
+from affinelens.restrict.restricted_stage import RestrictedStage
 from affinelens.restrict.subdivision import Report, bound_subdomains
 from affinelens.restrict.switching_choices import SwitchingChoices
 from affinelens.restrict.zero_functions import ZeroFunctions
 
 __all__ = [
     "Clauses", "ExactBreaks", "ExtendedRows", "RestrictedFunctions", "RestrictedNetwork", "RestrictedRows",
-    "RestrictedStage", "RestrictedSubdomain", "StageBounds", "SwitchingChoices", "ZeroFunctions", "restrict",
+    "RestrictedStage", "StageBounds", "SwitchingChoices", "ZeroFunctions", "restrict",
     "restricted_rows",
 ]  # fmt: skip
 
@@ -26,14 +27,15 @@ __all__ = [
 def restrict(
     network: Network, frame: Frame, deadline: Deadline = NEVER, report: Report = lambda finished, waiting: None
 ) -> RestrictedNetwork:
-    """The units of a network that may switch on a domain; all others are proved not to.
+    """What is left of a network on a domain: the units that may switch there, all others being proved not to.
 
     Where many can, the domain is divided into subdomains; how many are finished and waiting is reported now and then.
     """
     bounded = bound_subdomains(network, frame, deadline, report)
     subdomains = tuple(
-        RestrictedSubdomain(subdomain, RestrictedNetwork(network, bounds, frame.chart)) for subdomain, bounds in bounded
+        RestrictedNetwork(network, subdomain.frame, bounds, subdomain.sides) for subdomain, bounds in bounded
     )
     if len(subdomains) == 1:
-        return subdomains[0].restricted
-    return RestrictedNetwork(network, merged([bounds for _, bounds in bounded]), frame.chart, subdomains)
+        return subdomains[0]
+    everywhere = merged([bounds for _, bounds in bounded])
+    return RestrictedNetwork(network, frame, everywhere, subdomains=subdomains)

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma, upward
+from affinelens.array_types import Floats, Indices
 from affinelens.network.canonical import AffineSum
 from affinelens.network.linear_map import Chain, LinearMap, Sum, short_bits, shortened
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 # Extended precision, or float64 again on platforms without it.
 Extended = NDArray[np.longdouble]
 MAIN_ROUNDOFF = float(np.finfo(np.longdouble).eps) / 2

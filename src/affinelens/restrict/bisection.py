@@ -1,39 +1,37 @@
-"""Bounds of a domain part by part: a smaller one has tighter bounds, and what switches in no part switches nowhere."""
+"""Bounds of a domain box by box: a smaller one has tighter bounds, and what switches in none switches nowhere."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.deadline import NEVER, Deadline
 from affinelens.network import Network
-from affinelens.restrict.break_signs import OPEN, StageBounds, bound_stages
+from affinelens.network.activation import OPEN
+from affinelens.restrict.break_signs import StageBounds, bound_stages
 from affinelens.restrict.enclosing_box import EnclosingBox
-
-Floats = NDArray[np.float64]
 
 
 def bound_by_bisection(
     network: Network,
     chart: ExactMatrix,
-    cover: EnclosingBox,
+    box: EnclosingBox,
     sides: Mapping[int, int] | None = None,
     deadline: Deadline = NEVER,
     *,
     most: int = 64,
 ) -> list[StageBounds]:
-    """Bounds of all stages on a cover; where they are loose, on at most so many parts of it."""
+    """Bounds of all stages on a box; where they are loose, on at most so many that make it up."""
     finished: list[list[StageBounds]] = []
-    waiting = [cover]
+    waiting = [box]
     while waiting:
-        part = waiting.pop(0)
+        some = waiting.pop(0)
         is_last = len(finished) + len(waiting) + 2 > most
-        bounds = bound_stages(network, chart, part, sides, deadline, finish=is_last)
+        bounds = bound_stages(network, chart, some, sides, deadline, finish=is_last)
         if bounds is None:
-            waiting += part.halves(chart)
+            waiting += some.halves(chart)
         else:
             finished.append(bounds)
     return merged(finished)
@@ -43,8 +41,8 @@ def count_open(bounds: Sequence[StageBounds]) -> int:
     return sum(int((stage.signs == OPEN).sum()) for stage in bounds)
 
 
-def merged(parts: Sequence[list[StageBounds]]) -> list[StageBounds]:
-    """What holds on all parts."""
+def merged(everywhere: Sequence[list[StageBounds]]) -> list[StageBounds]:
+    """What holds wherever one of several bounds does."""
     return [
         StageBounds(
             np.where(np.all([s.signs == stages[0].signs for s in stages], axis=0), stages[0].signs, OPEN).astype(
@@ -53,5 +51,5 @@ def merged(parts: Sequence[list[StageBounds]]) -> list[StageBounds]:
             np.max([s.pre_activation for s in stages], axis=0),
             np.max([s.output for s in stages], axis=0),
         )
-        for stages in zip(*parts, strict=True)
+        for stages in zip(*everywhere, strict=True)
     ]

@@ -15,15 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import upward
-from affinelens.network import MaxGroups, PiecewiseLinear
+from affinelens.array_types import Floats, Pattern
 from affinelens.network.canonical import AffineSum
 from affinelens.network.linear_map import Chain, LinearMap, Sum
 from affinelens.restrict.affine_forms import Extended, applied
 from affinelens.restrict.restricted_network import RestrictedNetwork
 
-Floats = NDArray[np.float64]
 Columns = NDArray[Any]
-Pattern = NDArray[np.integer[Any]]
 
 
 class Carried:
@@ -53,7 +51,7 @@ class Carried:
 
 
 class Cotangents(ABC):
-    """Cotangents of a network's stages, in some arithmetic, on the domain that ``kept`` is about."""
+    """Cotangents of a network's stages, in some arithmetic, on the domain of a restricted network."""
 
     kind: type
     roundoff: float
@@ -110,20 +108,14 @@ class Cotangents(ABC):
     def through(self, index: int, arrived: Columns, pattern: Pattern, carried: Carried) -> Columns:
         """The cotangent of a stage's pre-activations, given that of its outputs and its pattern."""
         activation = self.network.stages[index].activation
-        if isinstance(activation, MaxGroups):
-            behind = np.zeros((activation.size_in, arrived.shape[1]), dtype=arrived.dtype)
-            behind[activation.starts[:-1] + pattern] = arrived
-            return behind
-        assert isinstance(activation, PiecewiseLinear)
-        unit = np.arange(activation.size_in)
-        slopes, offsets = activation.slopes[unit, pattern], activation.offsets[unit, pattern]
-        if offsets.any():
-            carried.add_constant(arrived, offsets.astype(np.longdouble), np.zeros(len(offsets)))
-        rounded = ~np.isin(slopes, (-1.0, 0.0, 1.0))
+        lines = activation.lines(pattern)
+        if lines.offsets.any():
+            carried.add_constant(arrived, lines.offsets.astype(np.longdouble), np.zeros(activation.size_out))
+        rounded = ~np.isin(lines.slopes, (-1.0, 0.0, 1.0))
         if rounded.any():
-            size = np.abs(slopes[rounded]) * self.bounds[index].pre_activation[rounded]
-            carried.error += self.roundoff * weighed(arrived[rounded], size)
-        return slopes[:, None] * arrived
+            size = np.abs(lines.slopes) * lines.taken(self.bounds[index].pre_activation)
+            carried.error += self.roundoff * weighed(arrived[rounded], size[rounded])
+        return lines.given_back(lines.slopes[:, None] * arrived, activation.size_in)
 
 
 def _largest_behind(sizes: Floats, linear: LinearMap) -> Floats:

@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, upward
 from affinelens.arithmetic.rational import fraction
 from affinelens.arithmetic.simplex import ExactProgram, Optimum
+from affinelens.array_types import Floats
 from affinelens.domain import Frame
 from affinelens.domain.numbers import outward
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +48,7 @@ class EnclosingBox:
         return cls(ranges[0], ranges[1], ExactMatrix(slant, denominator))
 
     def over(self, chart: ExactMatrix) -> ExactMatrix:
-        """A chart of the domain as functions of coordinates in [-1, 1] that cover it."""
+        """A chart of the domain as functions of coordinates in [-1, 1], whose values include it."""
         middle = self.lower + (self.upper - self.lower) / 2
         reach = upward(np.maximum(self.upper - middle, middle - self.lower))
         return self._slanted(chart).in_coordinates(reach, middle)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
 
 import numpy as np
 from flint import fmpz
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Pattern
 from affinelens.network.adjoint import Adjoint
 from affinelens.restrict.restricted_network import RestrictedNetwork
 
-Pattern = NDArray[np.integer[Any]]
 _ROWS_KEPT = 4096
 
 
 class ExactBreaks:
-    """Functions of a chart's coordinates. Stages and breaks are numbered as those kept, patterns are the network's."""
+    """Functions of a chart's coordinates.
+
+    Stages and breaks have the restricted network's numbers; patterns are of all the network's choices.
+    """
 
     def __init__(self, restricted: RestrictedNetwork, chart: ExactMatrix) -> None:
         self._restricted = restricted

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, gamma, upward
+from affinelens.array_types import Floats, Pattern
 from affinelens.network.linear_map import LinearMap
 from affinelens.restrict.affine_forms import MAIN_ROUNDOFF, Extended, Form, extended_product, lost_bits, rounding_share
 from affinelens.restrict.cotangents import Cotangents, weighed
 from affinelens.restrict.restricted_network import RestrictedNetwork
-
-Floats = NDArray[np.float64]
-Pattern = NDArray[np.integer[Any]]
 
 
 def _rounding_weights(part: LinearMap, transposed: LinearMap, largest: Floats) -> tuple[Floats, float]:
@@ -66,8 +62,8 @@ class ExtendedRows(Cotangents):
             cotangent = self._starting(stage, breaks)
             arrived = carried.cotangents[stage + 1]
             if arrived is not None and arrived.any():
-                part = self.network.stage_pattern(pattern, stage).astype(np.int64)
-                behind = self.through(stage, arrived, part, carried)
+                pieces = self.network.stage_pattern(pattern, stage).astype(np.int64)
+                behind = self.through(stage, arrived, pieces, carried)
                 cotangent = behind if cotangent is None else behind + cotangent  # no column has both
             if cotangent is not None:
                 self.pull(self.network.stages[stage].linear, cotangent, carried)
@@ -85,14 +81,10 @@ class ExtendedRows(Cotangents):
 
     def _starting(self, stage: int, breaks: Sequence[tuple[int, int]]) -> Extended | None:
         """The cotangent of those breaks that belong to a stage, a column each, or None if there are none."""
-        here = self.network.stages[stage]
-        table = here.activation.breaks
-        columns = [(column, index) for column, (k, index) in enumerate(breaks) if k == stage]
+        columns = [column for column, (k, _) in enumerate(breaks) if k == stage]
         if not columns:
             return None
-        cotangent = np.zeros((here.linear.size, len(breaks)), dtype=np.longdouble)
-        for column, index in columns:
-            cotangent[table.plus[index], column] = 1.0
-            if table.minus[index] >= 0:
-                cotangent[table.minus[index], column] = -1.0
+        linear, table = self.network.stages[stage].linear, self.network.stages[stage].activation.breaks
+        cotangent = np.zeros((linear.size, len(breaks)), dtype=np.longdouble)
+        cotangent[:, columns] = table.weights(np.array([breaks[column][1] for column in columns]), linear.size)
         return cotangent

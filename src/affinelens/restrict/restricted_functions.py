@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from affinelens.domain import Frame
+from affinelens.array_types import Bools, Floats, Indices
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import Dense
 from affinelens.restrict.exact_breaks import ExactBreaks
@@ -16,15 +15,12 @@ from affinelens.restrict.restricted_network import RestrictedNetwork
 from affinelens.restrict.restricted_rows import RestrictedRows, restricted_outputs, restricted_rows
 from affinelens.restrict.zero_functions import ZeroFunctions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
 
 class RestrictedFunctions:
-    """What is left of a network on a domain; stages are numbered as those kept."""
+    """The functions of a restricted network's units, and of the outputs; stages have its numbers."""
 
-    def __init__(self, restricted: RestrictedNetwork, frame: Frame) -> None:
+    def __init__(self, restricted: RestrictedNetwork) -> None:
+        frame = restricted.frame
         self.restricted = restricted
         self.exact = ExactBreaks(restricted, frame.chart)
         self.reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
@@ -41,7 +37,7 @@ class RestrictedFunctions:
         """The network's outputs."""
         return restricted_outputs(self.restricted, self._chart, self.reach)
 
-    def functions(self) -> Passage:
+    def over_domain(self) -> Passage:
         """A passage of functions of the domain's coordinates; choices are one array a stage."""
         size = len(self.reach)
         one = np.zeros((1, size))
@@ -50,7 +46,7 @@ class RestrictedFunctions:
             self.restricted, self._rows, Enclosure(np.eye(size), np.zeros((size, 1)), one, self.reach[:, None])
         )
 
-    def values(self, points: Floats) -> Passage:
+    def at(self, points: Floats) -> Passage:
         """A passage of values at points of the domain, a row each; choices have a column a point."""
         homogeneous = np.hstack([points, np.ones((len(points), 1))]).T
         return Passage(self.restricted, self._rows, Enclosure.values(homogeneous))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma, upward
+from affinelens.array_types import Floats, Indices
 from affinelens.deadline import NEVER, Deadline
 from affinelens.network.canonical import AffineSum
 from affinelens.network.enclosure import Enclosure
@@ -20,8 +20,6 @@ from affinelens.network.linear_map import LinearMap
 from affinelens.restrict.cotangents import Cotangents, weighed
 from affinelens.restrict.restricted_network import RestrictedNetwork
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 # Cotangents are carried back for this many units at a time.
 _ROWS_AT_ONCE = 512
 
@@ -47,7 +45,7 @@ def restricted_rows(
 
 
 def restricted_outputs(restricted: RestrictedNetwork, chart: ExactMatrix, reach: Floats) -> RestrictedRows:
-    """The rows of the network's outputs, as :func:`compact_rows`."""
+    """The rows of the network's outputs, as :func:`restricted_rows`."""
     return _RowCotangents(restricted, Enclosure.affine(chart, reach), NEVER).outputs()
 
 

@@ -1,8 +1,8 @@
-"""A domain in areas: convex parts between hyperplanes of first-stage units, small enough that little switches in one.
+"""A domain in subdomains: between hyperplanes of first-stage units, small enough that little switches in one.
 
-The cost of a cell grows with the square of the number of units that can switch, and on a part of the domain fewer can.
+The cost of a cell grows with the square of the number of units that can switch, and on a subdomain fewer can.
 Hyperplanes of the first stage go straight through the domain and are borders of regions anyway, so that no region is
-divided: those of all areas together are those of the domain.
+divided: those of all subdomains together are those of the domain.
 """
 
 from __future__ import annotations
@@ -14,36 +14,34 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import fraction, stack_rows
+from affinelens.array_types import Floats, Indices
 from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.domain.numbers import outward
 from affinelens.domain.polytope import exact_ranges
-from affinelens.network import Network, PiecewiseLinear
+from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
 from affinelens.restrict.affine_forms import Form, sum_form
 from affinelens.restrict.bisection import bound_by_bisection
 from affinelens.restrict.break_signs import StageBounds, bound_stages
 from affinelens.restrict.enclosing_box import EnclosingBox, rationals
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Report = Callable[[int, int], None]
 
 _MOST_SUBDOMAINS = 512
-# An area that cannot be cut is bounded in parts, of which so many are for the whole domain.
-_MOST_PARTS = 64
-# An area in which more units than this can switch is cut.
+# A subdomain that cannot be cut is bounded box by box, of which so many are for the whole domain.
+_MOST_BOXES = 64
+# A subdomain in which more units than this can switch is cut.
 _MANY_SWITCHING = 1024
 # Halving a domain in many dimensions changes little.
 _MOST_DIMENSIONS = 4
-# Points that tell how evenly a hyperplane divides an area: as many spread over it, and close to its corners.
+# Points that tell how evenly a hyperplane divides a subdomain: as many spread over it, and close to its corners.
 _POINTS = 128
 _CLOSE = 0.2
-# Of the hyperplanes that divide an area most evenly, so many are looked at closely.
+# Of the hyperplanes that divide a subdomain most evenly, so many are looked at closely.
 _CANDIDATES = 32
 # A cut leaves at least this share on either side.
 _LEAST_SHARE = 0.05
@@ -55,22 +53,22 @@ _SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class Subdomain:
-    """A part of a domain, with the sides of the first stage's breaks that bound it, and what covers it.
+    """What lies on the given sides of some breaks of the first stage, and a box around it.
 
     The frame's rows are those of the domain, then one for each of ``sides``, in that order.
     """
 
     frame: Frame
     sides: Mapping[int, int]
-    cover: EnclosingBox
+    box: EnclosingBox
 
 
 def bound_subdomains(
     network: Network, frame: Frame, deadline: Deadline = NEVER, report: Report = lambda finished, waiting: None
 ) -> list[tuple[Subdomain, list[StageBounds]]]:
-    """A domain in as many areas as it takes for little to switch in each, with bounds of all stages there.
+    """A domain in as many subdomains as it takes for little to switch in each, with bounds of all stages there.
 
-    How many areas are finished, and how many are waiting, is reported now and then.
+    How many are finished, and how many are waiting, is reported now and then.
     """
     cutter = _Cutter(network, frame)
     finished: list[tuple[Subdomain, list[StageBounds]]] = []
@@ -80,7 +78,7 @@ def bound_subdomains(
         subdomain = waiting.pop(0)
         at_most = len(finished) + len(waiting) + 2
         bounds = bound_stages(
-            network, frame.chart, subdomain.cover, subdomain.sides, deadline, most_switching=_MANY_SWITCHING
+            network, frame.chart, subdomain.box, subdomain.sides, deadline, most_switching=_MANY_SWITCHING
         )
         if bounds is None and at_most <= _MOST_SUBDOMAINS:
             halves = cutter.halves(subdomain)
@@ -88,14 +86,14 @@ def bound_subdomains(
                 waiting += halves
                 continue
         if bounds is None:
-            most = max(_MOST_PARTS // at_most, 1)
-            bounds = bound_by_bisection(network, frame.chart, subdomain.cover, subdomain.sides, deadline, most=most)
+            most = max(_MOST_BOXES // at_most, 1)
+            bounds = bound_by_bisection(network, frame.chart, subdomain.box, subdomain.sides, deadline, most=most)
         finished.append((subdomain, bounds))
     return finished
 
 
 class _Cutter:
-    """Cuts parts of a domain in two along hyperplanes of the network's first stage."""
+    """Cuts subdomains in two along hyperplanes of the network's first stage."""
 
     def __init__(self, network: Network, frame: Frame) -> None:
         self._network = network
@@ -103,7 +101,7 @@ class _Cutter:
         self._adjoint = Adjoint(network, frame.chart)
         self._rng = np.random.default_rng(_SEED)
         first = [stage.activation for stage in network.stages[:1]]
-        self._can_cut = frame.dim <= _MOST_DIMENSIONS and all(isinstance(a, PiecewiseLinear) for a in first)
+        self._can_cut = frame.dim <= _MOST_DIMENSIONS and not any(a.grouped for a in first)
 
     @cached_property
     def _rows(self) -> Floats:
@@ -115,7 +113,7 @@ class _Cutter:
         return rows
 
     def halves(self, subdomain: Subdomain) -> tuple[Subdomain, Subdomain] | None:
-        """The parts of an area below and above some break that divides it well, or None if none is found."""
+        """What lies below and above some break that divides a subdomain well, or None if none is found."""
         if not self._can_cut:
             return None
         points = self._points_in(subdomain.frame)
@@ -123,10 +121,10 @@ class _Cutter:
         if best is None:
             return None
         above = self._rows[best] @ np.append(points, np.ones((len(points), 1)), axis=1).T > 0
-        row = self._exact_row(best)
+        row = self._adjoint.break_function(0, best, np.zeros(0, dtype=np.int64))
         negative = ExactMatrix(-row.numerators, row.denominator)
-        below = self._part(subdomain, best, -1, negative, points[~above])
-        rest = self._part(subdomain, best, 1, row, points[above])
+        below = self._beyond(subdomain, best, -1, negative, points[~above])
+        rest = self._beyond(subdomain, best, 1, row, points[above])
         return None if below is None or rest is None else (below, rest)
 
     def _points_in(self, frame: Frame) -> Floats:
@@ -139,7 +137,7 @@ class _Cutter:
         return points
 
     def _best_break(self, points: Floats, used: Indices) -> int | None:
-        """The break that leaves parts with the fewest hyperplanes, among those that divide points most evenly."""
+        """The break that leaves subdomains with the fewest hyperplanes, among those that divide points most evenly."""
         above = self._rows[:, :-1] @ points.T + self._rows[:, -1:] > 0
         share = above.mean(axis=1)
         crossing = np.flatnonzero((share > 0) & (share < 1) & ~np.isin(np.arange(len(share)), used))
@@ -152,21 +150,14 @@ class _Cutter:
         costs = []
         for b in order.tolist():
             here, there = above[:, above[b]].mean(axis=1), above[:, ~above[b]].mean(axis=1)
-            costs.append(sum(int(((part > 0) & (part < 1)).sum()) ** 2 for part in (here, there)))
+            costs.append(sum(int(((side > 0) & (side < 1)).sum()) ** 2 for side in (here, there)))
         best = int(crossing[order[np.argmin(costs)]])
         return int(np.flatnonzero((self._rows == self._rows[best]).all(axis=1))[0])
 
-    def _exact_row(self, index: int) -> ExactMatrix:
-        stage = self._network.stages[0]
-        breaks = stage.activation.breaks
-        weights = np.zeros((stage.linear.size, 1))
-        weights[breaks.plus[index]] = 1.0
-        row = self._adjoint.rows(stage.linear, weights, np.zeros(0, dtype=np.int64), 0)
-        constant = np.append(np.zeros(row.shape[1] - 1), breaks.threshold[index])
-        return row - ExactMatrix.from_floats(constant[None, :])
-
-    def _part(self, subdomain: Subdomain, index: int, side: int, row: ExactMatrix, points: Floats) -> Subdomain | None:
-        """The part of an area where a row is positive; None unless the middle of points proves that there is one."""
+    def _beyond(
+        self, subdomain: Subdomain, index: int, side: int, row: ExactMatrix, points: Floats
+    ) -> Subdomain | None:
+        """Where a row is positive in a subdomain; None unless the middle of points proves that it is somewhere."""
         rows = stack_rows([subdomain.frame.rows, row])
         middle = ExactMatrix.from_floats(np.append(points.mean(axis=0), 1.0))
         if not all(value > 0 for value in (rows.numerators * middle.numerators).entries()):
@@ -180,9 +171,9 @@ class _Cutter:
             upper=np.array([outward(fraction(value), down=False) for value in high]),
             irredundant=False,
         )
-        box = EnclosingBox(frame.lower, frame.upper)
+        straight = EnclosingBox(frame.lower, frame.upper)
         slanted = EnclosingBox.along(frame, self._directions(points))
-        return Subdomain(frame, {**subdomain.sides, index: side}, min(box, slanted, key=lambda cover: cover.volume))
+        return Subdomain(frame, {**subdomain.sides, index: side}, min(straight, slanted, key=lambda box: box.volume))
 
     def _directions(self, points: Floats) -> Floats:
         """The axes along which points are spread out most and least, in short numbers."""

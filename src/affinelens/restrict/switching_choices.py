@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from affinelens.array_types import Bools, Indices, Patterns
 
 
 @dataclass(frozen=True, eq=False)
 class SwitchingChoices:
-    """Which of a network's choices patterns are kept for, and the pattern in which the others stay the same."""
+    """The choices that stored patterns have a column for, and the network's pattern, in which the others never change.
 
-    choices: NDArray[np.int64]
-    pattern: NDArray[np.unsignedinteger[Any]]
+    ``choices`` are the network's numbers, in increasing order.
+    """
 
-    def whole(self, patterns: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.unsignedinteger[Any]]:
+    choices: Indices
+    pattern: Patterns
+
+    @classmethod
+    def of_all(cls, count: int) -> SwitchingChoices:
+        """All of so many choices."""
+        return cls(np.arange(count), np.zeros(count, dtype=np.uint8))
+
+    def whole(self, patterns: Patterns) -> Patterns:
         """Patterns of all choices."""
         result = np.broadcast_to(self.pattern, (*patterns.shape[:-1], len(self.pattern))).copy()
         result[..., self.choices] = patterns
         return result
 
-    def pieces(
-        self, patterns: NDArray[np.unsignedinteger[Any]], choices: NDArray[np.int64]
-    ) -> NDArray[np.unsignedinteger[Any]]:
-        """Patterns of some choices."""
-        place = np.searchsorted(self.choices, choices)
-        restricted = np.append(self.choices, -1)[place] == choices
+    def pieces(self, patterns: Patterns, choices: Indices) -> Patterns:
+        """Patterns of some choices, a row each."""
+        columns, stored = self.columns(choices)
         result = np.tile(self.pattern[choices], (len(patterns), 1))
-        result[:, restricted] = patterns[:, place[restricted]]
+        result[:, stored] = patterns[:, columns[stored]]
         return result
+
+    def columns(self, choices: Indices) -> tuple[Indices, Bools]:
+        """The columns of stored patterns that have some choices, and which choices there is one for."""
+        columns = np.searchsorted(self.choices, choices)
+        stored: Bools = np.append(self.choices, -1)[columns] == choices
+        return columns, stored

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from affinelens.network import MaxGroups, PiecewiseLinear
+from affinelens.array_types import Bools, Indices
 from affinelens.restrict.restricted_network import RestrictedNetwork
 from affinelens.restrict.restricted_rows import RestrictedRows
-
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 class ZeroFunctions:
@@ -39,13 +35,6 @@ class ZeroFunctions:
 
     def choose(self, chosen: Indices) -> None:
         """Go on with the stage's outputs on the given pieces."""
-        activation = self._restricted.stages[len(self._outputs)].activation
-        if isinstance(activation, MaxGroups):
-            winners = activation.starts[:-1].reshape(self._shape) + chosen
-            zero = np.broadcast_to(self._current, (len(self._current), *chosen.shape[1:]))
-            self._outputs.append(np.take_along_axis(zero, winners, axis=0))
-            return
-        assert isinstance(activation, PiecewiseLinear)
-        unit = np.arange(activation.size_in).reshape(self._shape)
-        flat = (activation.slopes[unit, chosen] == 0.0) | self._current
-        self._outputs.append(flat & (activation.offsets[unit, chosen] == 0.0))
+        lines = self._restricted.stages[len(self._outputs)].activation.lines(chosen)
+        flat = (lines.slopes == 0.0) | lines.taken(self._current)
+        self._outputs.append(flat & (lines.offsets == 0.0))

@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any
 
-from affinelens.engine.vertex.driver import warm_up as ready
+from affinelens.engine.vertex.driver.warm_up import prepare
 from affinelens.errors import AffineLensError
 from affinelens.study.training_worker import Task, perform
 
@@ -94,7 +94,7 @@ def _begin_process(epochs: Any, stop: Any) -> None:
     global _shared
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _shared = epochs, stop
-    ready.prepare(None)
+    prepare()
 
 
 def _perform_task(task: Task) -> None:

@@ -93,7 +93,8 @@ def run(
     """
     started = time.monotonic()
     study = find(name)
-    from affinelens.engine.vertex.driver import warm_up as ready
+    from affinelens.engine.vertex.driver.warm_up import prepare
+    from affinelens.kernels.announcement import telling
     from affinelens.study.report import write_report
     from affinelens.study.results import Results
     from affinelens.study.setup import changed
@@ -133,7 +134,8 @@ def run(
             seconds = time.monotonic() - started
             progress(StudyProgress(runs, networks, epochs, all_epochs, seconds, note))
 
-    ready.prepare(None if progress is None else lambda update: tell(0, 0, update.note))
+    with telling(None if progress is None else lambda note, _: tell(0, 0, note)):
+        prepare()
     perform_all(left, processes, tell)
     tell(networks, all_epochs, "drawing")
     results = Results(setup, seeds, configurations, place, _model_name(model))

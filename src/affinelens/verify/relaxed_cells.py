@@ -19,21 +19,14 @@ from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
 from affinelens.restrict import Clauses
 from affinelens.verify.condition import Condition
-from affinelens.walk import Outcome
+from affinelens.walk import Hyperplanes, Outcome
 
 Bools = NDArray[np.bool_]
 
 
 def constraint_signs(network: Network, outcome: Outcome) -> Bools:
     """Which constraints hold on each of a walk's regions; they are the units of the network's last stage."""
-    first, last = network.choice_offsets[-2:]
-    patterns, switching = outcome.patterns, outcome.switching
-    if switching is None:
-        return np.asarray(patterns[:, first:last] > 0)
-    signs = np.tile(switching.pattern[first:last] > 0, (len(patterns), 1))
-    own = np.flatnonzero(switching.choices >= first)
-    signs[:, switching.choices[own] - first] = patterns[:, own] > 0
-    return signs
+    return np.asarray(outcome.pieces(np.arange(*network.choice_offsets[-2:])) > 0)
 
 
 def clauses_held(signs: Bools, clauses: Clauses) -> Bools:
@@ -51,6 +44,7 @@ class Cells:
         self._frame = frame
         self._outcome = outcome
         self._condition = condition
+        self._hyperplanes = Hyperplanes(network, frame)
         self._adjoint = Adjoint(network, frame.chart)
         self._held = clauses_held(constraint_signs(network, outcome), clauses)
 
@@ -69,7 +63,7 @@ class Cells:
 
         What satisfies the condition satisfies the relaxed one, so the cell's own facets are all that bounds it.
         """
-        pattern = self._pattern(index)
+        pattern = self._outcome.pattern(index)
         facets = self._facets(index, pattern)
         for number in np.flatnonzero(self._held[index]).tolist():
             rows = [self._constraint_row(constraint, pattern) for constraint in self._condition[number]]
@@ -83,23 +77,15 @@ class Cells:
                 return point
         return None
 
-    def _pattern(self, index: int) -> NDArray[np.unsignedinteger[Any]]:
-        switching, pattern = self._outcome.switching, self._outcome.patterns[index]
-        return pattern if switching is None else switching.whole(pattern)
-
     def _facets(self, index: int, pattern: NDArray[np.unsignedinteger[Any]]) -> list[list[int]]:
         """The cell's facets as rows ``[a | b]`` with ``a t + b >= 0``, in integers."""
         facets = self._outcome.table.facets
         assert facets is not None
         own = slice(int(facets.offsets[index]), int(facets.offsets[index + 1]))
-        domain_rows = self._frame.rows.shape[0]
         rows = []
         for number, sign in zip(facets.numbers[own].tolist(), facets.signs[own].tolist(), strict=True):
-            if number < domain_rows:
-                rows.append([int(n) for n in self._frame.rows.row(number)])
-            else:
-                stage, inner = self._network.locate_break(number - domain_rows)
-                rows.append([sign * int(n) for n in self._adjoint.break_row(stage, inner, pattern)])
+            row = self._hyperplanes.exact_row(number, pattern, self._adjoint)
+            rows.append([sign * int(n) for n in row])
         return rows
 
     def _constraint_row(self, constraint: Constraint, pattern: NDArray[np.unsignedinteger[Any]]) -> list[int]:

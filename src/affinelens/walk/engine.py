@@ -16,7 +16,7 @@ Restriction = Callable[[], RestrictedNetwork]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Why an engine should not be used for a request, or why it should, and the part of the network that it walks."""
+    """Why an engine should not be used for a request, or why it should, and the restricted network that it walks."""
 
     obstacle: str | None = None
     reason: str = ""

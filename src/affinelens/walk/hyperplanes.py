@@ -1,13 +1,12 @@
 """Hyperplanes by their numbers: the rows of a domain first, then the breaks of all stages in order.
 
-Facets of regions, and what lies beyond them, are named by these numbers everywhere. Here is the one place that takes a
-number apart, says in words what it stands for, and gives the function behind it: in float64, and exactly.
+Facets of regions, and what lies beyond them, are named by these numbers everywhere. Here is the one place that puts a
+number together or takes it apart, and gives the function behind it: in float64, and exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from flint import fmpz, fmpz_mat
@@ -15,15 +14,11 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import stack_rows
+from affinelens.array_types import Bools, Indices, Pattern, Signs
 from affinelens.domain import Frame
 from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
 from affinelens.network.enclosure import Enclosure
-
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Signs = NDArray[np.int8]
-Pattern = NDArray[np.integer[Any]]
 
 
 class Hyperplanes:
@@ -52,14 +47,25 @@ class Hyperplanes:
         """The numbers over all stages of hyperplanes that are breaks."""
         return numbers - self.domain_count
 
+    def of_breaks(self, breaks: Indices) -> Indices:
+        """The hyperplanes of breaks that are given by their numbers over all stages."""
+        return breaks + self.domain_count
+
+    def of_stage(self, stage: int) -> Indices:
+        """The hyperplanes of all breaks of a stage."""
+        return self.of_breaks(np.arange(*self.network.break_offsets[stage : stage + 2]))
+
     def by_stage(self, numbers: Indices, stages: int | None = None) -> Iterator[tuple[int, Indices, Indices]]:
-        """Every stage with breaks among some hyperplanes: their places among these, and their numbers in the stage."""
+        """Every stage with breaks among some hyperplanes: their places among these, and their numbers in the stage.
+
+        With ``stages``, only the first so many are looked at.
+        """
         offsets = self.network.break_offsets
+        breaks = self.breaks(numbers)
         for stage in range(len(offsets) - 1 if stages is None else stages):
-            first, last = self.domain_count + offsets[stage], self.domain_count + offsets[stage + 1]
-            places = np.flatnonzero((numbers >= first) & (numbers < last))
+            places = np.flatnonzero((breaks >= offsets[stage]) & (breaks < offsets[stage + 1]))
             if len(places):
-                yield stage, places, numbers[places] - first
+                yield stage, places, breaks[places] - offsets[stage]
 
     def stages(self, numbers: Indices) -> Indices:
         """The stage behind each hyperplane, -1 for rows of the domain."""
@@ -88,12 +94,18 @@ class Hyperplanes:
             rows[places] = signs[places, None] * functions
 
     def exact_rows(self, numbers: Indices, signs: Signs, pattern: Pattern, adjoint: Adjoint) -> ExactMatrix:
-        """As :meth:`rows`, in rational arithmetic where a pattern holds: positive multiples of the functions."""
+        """As :meth:`rows`, in rational arithmetic where a pattern holds; of breaks, positive multiples."""
         rows = []
         for number, sign in zip(numbers.tolist(), signs.tolist(), strict=True):
             if number < self.domain_count:
                 rows.append(self.frame.rows.rows([number]))
             else:
-                row: list[fmpz] = adjoint.break_row(*self.located(number), pattern)
+                row = self.exact_row(number, pattern, adjoint)
                 rows.append(ExactMatrix(fmpz_mat(1, len(row), [sign * a for a in row]), fmpz(1)))
         return stack_rows(rows)
+
+    def exact_row(self, number: int, pattern: Pattern, adjoint: Adjoint) -> list[fmpz]:
+        """One function where a pattern holds, as integers: a positive multiple of it."""
+        if number < self.domain_count:
+            return self.frame.rows.row(number)
+        return adjoint.break_row(*self.located(number), pattern)

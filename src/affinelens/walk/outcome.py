@@ -8,16 +8,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from affinelens.array_types import Floats, Indices, Patterns
 from affinelens.restrict import RestrictedNetwork, SwitchingChoices
 from affinelens.walk.certificate import Certificate
 from affinelens.walk.columns import Columns
 from affinelens.walk.job import Job
 from affinelens.walk.status import Status
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +22,9 @@ class Outcome:
 
     ``columns`` holds the regions, or says how to read them if they went elsewhere. ``chunks`` is what the sink made of
     each part of them, in order. ``share`` is how much of the domain's volume the regions cover, where that is known.
-    ``switching`` says which choices patterns are kept for, if not for all, and ``kept`` is the part of the network
-    that was walked, if not all of it. ``open_work`` is what a stopped walk has left: none if it is complete, and None
-    if it cannot be gone on with (a count that went beyond its limit).
+    ``switching`` says which choices patterns are stored for, if not for all, and ``restricted`` is the network on the
+    domain, if it was restricted. ``open_work`` is what a stopped walk has left: none if it is complete, and None if it
+    cannot be gone on with (a count that went beyond its limit).
     """
 
     engine: str
@@ -53,12 +49,16 @@ class Outcome:
         return self.columns if isinstance(self.columns, Columns) else self.columns()
 
     @property
-    def patterns(self) -> NDArray[np.unsignedinteger[Any]]:
+    def patterns(self) -> Patterns:
         return self.table.patterns
 
-    def pieces(self, choices: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
-        """The regions' pieces of some of the network's choices, whether patterns are kept for them or not."""
+    def pieces(self, choices: Indices) -> Patterns:
+        """The regions' pieces of some of the network's choices, whether patterns are stored for them or not."""
         return self.patterns[:, choices] if self.switching is None else self.switching.pieces(self.patterns, choices)
+
+    def pattern(self, index: int) -> Patterns:
+        """The pattern of one region, over all of the network's choices."""
+        return self.patterns[index] if self.switching is None else self.switching.whole(self.patterns[index])
 
     @property
     def points(self) -> Floats:

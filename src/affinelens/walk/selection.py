@@ -1,18 +1,15 @@
-"""Regions that a walk is to be kept to, by their patterns: only what lies in one of them is found."""
+"""Regions that a walk is confined to, by their patterns: only what lies in one of them is found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Indices, Patterns
 from affinelens.restrict import RestrictedNetwork
 from affinelens.walk.outcome import Outcome
-
-Indices = NDArray[np.int64]
-Patterns = NDArray[np.unsignedinteger[Any]]
 
 
 class Selected(NamedTuple):
@@ -34,17 +31,19 @@ class Selection:
     stages: int
 
     def read_by(self, restricted: RestrictedNetwork | None) -> Selected:
-        """Those regions that are where the kept part of the network is all that switches, in its own numbers."""
+        """Those regions that lie where a restricted network is all that switches, in its own numbers."""
         if restricted is None:
             return Selected(self.regions.pieces(np.arange(self._choices)), self.stages)
         here = [stage for stage in restricted.stages if stage.stage < self.stages]
-        own = restricted.choices[restricted.choices < self._choices]
-        patterns = self._agreeing(restricted.pattern, own)
-        places, inside = np.empty_like(patterns), np.ones(len(patterns), dtype=bool)
-        for column, pieces in enumerate(pieces for stage in here for pieces in stage.pieces_by_choice):
-            is_piece = patterns[:, column, None] == pieces
-            inside &= is_piece.any(axis=1)
-            places[:, column] = is_piece.argmax(axis=1)
+        switching = restricted.switching
+        patterns = self._agreeing(switching.pattern, switching.choices[switching.choices < self._choices])
+        places, inside, start = np.empty_like(patterns), np.ones(len(patterns), dtype=bool), 0
+        for stage in here:
+            columns = slice(start, start + len(stage.choices))
+            own_pieces = stage.from_network(patterns[:, columns].T)
+            inside &= (patterns[:, columns] == stage.in_network(own_pieces).T).all(axis=1)
+            places[:, columns] = own_pieces.T
+            start = columns.stop
         return Selected(places[inside], len(here))
 
     @property

@@ -16,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.engine.linear_program.break_filter import cutting_breaks, signs_beside_center
-from affinelens.engine.linear_program.coinciding_breaks import Arrangement, merge_breaks, proportion
+from affinelens.engine.linear_program.coinciding_breaks import Arrangement, merge_breaks
 from affinelens.engine.linear_program.cut_by_cut import cells_cut_by_cut
 from affinelens.engine.linear_program.highs import Solver
 from affinelens.engine.linear_program.parent_cell import Parent
 from affinelens.engine.linear_program.problem import Cell, Problem
 from affinelens.engine.linear_program.proofs import Conditions, Tally, Witness
 from affinelens.engine.linear_program.rays import Rays
-from affinelens.network.activation import MaxGroups, PiecewiseLinear
 
 Bools = NDArray[np.bool_]
 Pattern = NDArray[np.integer[Any]]
@@ -65,7 +64,7 @@ class _Walk:
         self._live: list[int] = np.unique(parent.activation.breaks.choice[list(arrangement.class_of)]).tolist()
         self._own_first = len(parent.facets)
         self._breaking_on = self._positions_by_row()
-        self._binary = isinstance(parent.activation, PiecewiseLinear) and parent.activation.pieces == 2
+        self._binary = parent.activation.pieces == 2
         self._sides_of_piece: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._found: dict[Key, Witness] = {}
         self._met: dict[Key, Witness] = {}
@@ -152,38 +151,14 @@ class _Walk:
         return tuple(changed)
 
     def _next_piece(self, choice: int, piece: int, row: int) -> int:
-        activation, class_of = self._parent.activation, self._arrangement.class_of
-        breaking = [
-            (index, sign)
-            for index, sign in activation.constraints(choice, piece)
-            if class_of.get(index) == row - self._own_first
-        ]
-        if isinstance(activation, MaxGroups):
-            return self._next_winner(int(activation.starts[choice]), [index for index, _ in breaking], piece)
-        return piece + 1 if breaking[0][1] < 0 else piece - 1
+        """The piece of a choice beyond a row that bounds the one it is on."""
+        arrangement, number = self._arrangement, row - self._own_first
+        here = next(sign for own, sign in self._sides(choice, piece) if own == row)
 
-    def _next_winner(self, first: int, breaking: list[int], piece: int) -> int:
-        """Who wins a group beyond a hyperplane on which one or more rivals draw level with the winner.
+        def sign_beyond(index: int) -> int | None:
+            return -here * arrangement.orientation[index] if arrangement.class_of.get(index) == number else None
 
-        Of several, the one that grows fastest beyond it (their leads are multiples of each other); of equals the first.
-        """
-        breaks, winner = self._parent.activation.breaks, first + piece
-        leads = []
-        for index in breaking:
-            ahead = int(breaks.plus[index]) == winner
-            rival = int(breaks.minus[index] if ahead else breaks.plus[index])
-            leads.append((index, -1 if ahead else 1, rival - first))
-        if len(leads) == 1:
-            return leads[0][2]
-        reference, reference_sense, _ = leads[0]
-        best: tuple[Any, int] | None = None
-        for index, sense, rival in leads:
-            ratio = proportion(self._parent.exact_breaks.row(index), self._parent.exact_breaks.row(reference))
-            assert ratio is not None  # breaks of one class are multiples of each other
-            candidate = (ratio * sense * reference_sense, -rival)
-            best = candidate if best is None or candidate > best else best
-        assert best is not None
-        return -best[1]
+        return self._parent.activation.piece_beyond(choice, piece, sign_beyond)
 
     def _facets(self, key: Key, conditions: Conditions) -> Bools:
         """Which of a cell's conditions are facets of it."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from flint import fmpq, fmpz
 from numpy.typing import NDArray
 
+from affinelens.arithmetic.proportional_rows import differ_pairwise, proportion
 from affinelens.engine.linear_program.parent_cell import Parent
 
 Indices = NDArray[np.int64]
@@ -50,34 +50,13 @@ def merge_breaks(parent: Parent, cutting: Indices) -> Arrangement:
     return Arrangement(classes, class_of, orientation)
 
 
-def proportion(row: list[fmpz], other: list[fmpz]) -> fmpq | None:
-    """The number r with ``row == r * other``, or None if there is none."""
-    pivot = next((k for k, a in enumerate(other) if a), None)
-    if pivot is None or not row[pivot]:
-        return None
-    a, b = row[pivot], other[pivot]
-    if all(x * b == y * a for x, y in zip(row, other, strict=True)):
-        return fmpq(a, b)
-    return None
-
-
 def _possibly_equal(parent: Parent, cutting: Indices) -> dict[int, list[int]]:
     """For each cutting break (by position) the earlier ones that are not proved to be another hyperplane.
 
-    If one row is a multiple of another, so are their values at any points; a 2 x 2 determinant of values that exceeds
-    its error bound refutes that.
+    If one row is a multiple of another, so are their values at any points.
     """
     values, errors = parent.breaks[cutting].values(parent.problem.samples - parent.cell.point)
-    v, e = values.T, errors.T
-    size = np.abs(v) + e
-    left = v[:, None, :1] * v[None, :, 1:]
-    right = v[:, None, 1:] * v[None, :, :1]
-    bound = (
-        e[:, None, :1] * size[None, :, 1:] + size[:, None, :1] * e[None, :, 1:]
-        + e[:, None, 1:] * size[None, :, :1] + size[:, None, 1:] * e[None, :, :1]
-        + 2.0**-50 * (np.abs(left) + np.abs(right))
-    )  # fmt: skip
-    distinct = np.any(np.abs(left - right) > bound * (1 + 2.0**-20), axis=2)
+    distinct = differ_pairwise(values.T, errors.T)
     twins: dict[int, list[int]] = {}
     for later, earlier in np.argwhere(np.tril(~distinct, k=-1)).tolist():
         twins.setdefault(later, []).append(earlier)

@@ -23,7 +23,7 @@ from affinelens.engine.linear_program.coinciding_breaks import Arrangement, merg
 from affinelens.engine.linear_program.parent_cell import Parent
 from affinelens.engine.linear_program.problem import Cell
 from affinelens.engine.linear_program.proofs import Witness
-from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
+from affinelens.network import Activation
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -221,13 +221,11 @@ class _Tree:
 
 def _choices(activation: Activation, row_of: dict[int, Side], signs: Signs) -> list[_Choice]:
     """The choices that breaks with a row leave open; ``signs`` settles all other breaks."""
-    # of equals the first wins, and a breakpoint belongs to the piece below it
-    when_zero = 1 if isinstance(activation, MaxGroups) else -1
-    settled = np.where(signs == 0, when_zero, signs)
+    settled = np.where(signs == 0, activation.tie_sign, signs)
     found = []
     for number in np.unique(activation.breaks.choice[list(row_of)]).tolist():
         pieces = []
-        for piece in range(_options(activation, number)):
+        for piece in range(int(activation.piece_counts[number])):
             sides: dict[int, int] = {}
             possible = True
             for index, sign in activation.constraints(number, piece):
@@ -241,14 +239,6 @@ def _choices(activation: Activation, row_of: dict[int, Side], signs: Signs) -> l
         if len(pieces) > 1:
             found.append(_Choice(number, pieces))
     return found
-
-
-def _options(activation: Activation, choice: int) -> int:
-    """How many pieces a choice has."""
-    if isinstance(activation, MaxGroups):
-        return int(activation.starts[choice + 1] - activation.starts[choice])
-    assert isinstance(activation, PiecewiseLinear)
-    return int(np.count_nonzero(np.isfinite(activation.breakpoints[choice]))) + 1
 
 
 def _undecided(node: _Node, sides: Sequence[Side]) -> list[Side] | None:

@@ -39,7 +39,7 @@ def walk(name: str, request: Request) -> Outcome:
     with np.errstate(all="ignore"):  # an overflow makes a bound infinite, which leaves the decision to rationals
         problem = Problem(request.network, request.frame)
         if problem.box_mode:
-            interior_point.prepare(request.progress)
+            interior_point.prepare()
         return _Walk(name, problem, request).run()
 
 
@@ -279,7 +279,7 @@ def _facets(cells: list[Cell]) -> Facets:
 
 def root_cell(problem: Problem, solver: Solver, tally: Tally) -> Cell:
     """The domain as a cell: its Chebyshev center and its irredundant constraints."""
-    count = problem.domain_count
+    count = problem.hyperplanes.domain_count
     center = 0.5 * (problem.frame.lower + problem.frame.upper)
     rows = problem.rows([], np.arange(count), center)
     scale = float((problem.frame.upper - problem.frame.lower).max())

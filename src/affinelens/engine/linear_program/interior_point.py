@@ -12,20 +12,14 @@ An answer depends on the program alone, not on what was asked before.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
-from affinelens.kernels.announcement import compile_announced
-from affinelens.walk import ProgressFunction, waiting_for
+from affinelens.array_types import Bools, Floats, Indices, Signs
+from affinelens.kernels.compilation import array_entry, array_kernel
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Signs = NDArray[np.int8]
-Bools = NDArray[np.bool_]
 INSIDE, EMPTY, UNDECIDED = 1, -1, 0
 # How deep a point to look for: inside, before looking on sides; and on a side, where any point will do.
 _DEPTH_BEFORE_SIDES = 0.5
@@ -38,20 +32,11 @@ _MOST_STEPS = 60
 # Short of the border by this share of the way, and with a gap below this share of the rows' length, nothing moves.
 _SHORT_OF_THE_BORDER = 0.99
 _NO_GAP = 1e-15
-# Sums may be taken in any order: nothing here is proved.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
-_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-_entry: _Decorator = nb.njit(cache=True, **_OPTIONS)
-_inner: _Decorator = nb.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
 
 
-def prepare(progress: ProgressFunction | None) -> None:
-    """Compile or load the kernels, unless this process has them already; compiling them takes some seconds."""
-    compile_announced(_look_on_sides, _look_once, waiting_for(progress))
-
-
-def _look_once() -> None:
-    """Both questions about one row on a box of one dimension."""
+@cache
+def prepare() -> None:
+    """Have the kernels compiled or loaded before a clock runs, by both questions about one row on a segment."""
     row, side = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int8)
     program = np.ones((1, 1)), np.zeros(1), row, side, -np.ones(1), np.ones(1)
     look_inside(*program)
@@ -81,7 +66,7 @@ def look_on_sides(
     return found, points
 
 
-@_entry
+@array_entry
 def _look_inside(normals: Any, offsets: Any, rows: Any, signs: Any, low: Any, high: Any, depth: Any) -> Any:
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     scaled, start, length = _on_unit_box(normals, offsets, rows, signs, middle, half)
@@ -90,7 +75,7 @@ def _look_inside(normals: Any, offsets: Any, rows: Any, signs: Any, low: Any, hi
     return verdict, middle + half * point, multipliers / length
 
 
-@_entry
+@array_entry
 def _look_on_sides(normals: Any, offsets: Any, rows: Any, signs: Any, low: Any, high: Any, sides: Any) -> Any:
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     scaled, start, _ = _on_unit_box(normals, offsets, rows, signs, middle, half)
@@ -112,7 +97,7 @@ def _look_on_sides(normals: Any, offsets: Any, rows: Any, signs: Any, low: Any, 
     return found, points
 
 
-@_inner
+@array_kernel
 def _on_unit_box(normals: Any, offsets: Any, rows: Any, signs: Any, middle: Any, half: Any) -> Any:
     """Rows, turned to the stated sides, as functions of y in [-1, 1]^dim, of length 1; and their lengths before."""
     count, dim = len(rows), len(half)
@@ -135,7 +120,7 @@ def _on_unit_box(normals: Any, offsets: Any, rows: Any, signs: Any, middle: Any,
     return scaled, start, length
 
 
-@_inner
+@array_kernel
 def _deepest(rows: Any, offsets: Any, depth: Any, first: Any, first_weight: Any) -> Any:
     """Answer for unit rows on the box [-1, 1]^dim, from a first point inside it and first multipliers of sum 1.
 
@@ -243,7 +228,7 @@ def _deepest(rows: Any, offsets: Any, depth: Any, first: Any, first_weight: Any)
     return UNDECIDED, y, weight
 
 
-@_inner
+@array_kernel
 def _dot(left: Any, right: Any) -> Any:
     total = 0.0
     for j in range(len(left)):
@@ -251,7 +236,7 @@ def _dot(left: Any, right: Any) -> Any:
     return total
 
 
-@_inner
+@array_kernel
 def _combination(rows: Any, weight: Any) -> Any:
     total = np.zeros(rows.shape[1])
     for i in range(rows.shape[0]):
@@ -261,13 +246,13 @@ def _combination(rows: Any, weight: Any) -> Any:
     return total
 
 
-@_inner
+@array_kernel
 def _longest(step: Any, value: Any, change: Any) -> Any:
     """The share of a change, at most ``step``, after which a value is not yet negative."""
     return min(step, -value / change) if change < 0 else step
 
 
-@_inner
+@array_kernel
 def _normal_equations(rows: Any, free: Any, slack: Any, weight: Any, system: Any) -> Any:
     count, dim = rows.shape
     product = np.empty(dim)
@@ -279,7 +264,7 @@ def _normal_equations(rows: Any, free: Any, slack: Any, weight: Any, system: Any
         system[i, i] += slack[i] / weight[i]
 
 
-@_inner
+@array_kernel
 def _factorise(system: Any) -> Any:
     """Cholesky's factor, in the lower half; False if the matrix is not positive definite in floating point."""
     count = len(system)
@@ -297,7 +282,7 @@ def _factorise(system: Any) -> Any:
     return True
 
 
-@_inner
+@array_kernel
 def _solve(system: Any, right: Any) -> Any:
     """Solve in place, given the factor."""
     count = len(right)

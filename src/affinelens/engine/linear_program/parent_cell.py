@@ -27,8 +27,7 @@ class Parent:
         self.tally = tally
         self.cell = cell
         self.activation: Activation = problem.network.stages[cell.depth].activation
-        first = problem.domain_count + problem.network.break_offsets[cell.depth]
-        self.break_numbers: Indices = first + np.arange(len(self.activation.breaks))
+        self.break_numbers: Indices = problem.hyperplanes.of_stage(cell.depth)
         self.solver = solver
         forms = problem.forms(cell.pattern, cell.depth)
         self.facets: LocalRows = problem.rows(forms, cell.facets, cell.point).signed(cell.signs)
@@ -89,7 +88,7 @@ class Parent:
         def exact() -> ExactMatrix:
             return stack_rows([self._exact_facets, self.exact_breaks.rows(breaks.tolist())])
 
-        domain_facets = int(np.count_nonzero(self.cell.facets < self.problem.domain_count))
+        domain_facets = int(np.count_nonzero(self.problem.hyperplanes.of_domain(self.cell.facets)))
         rows = self.facets.joined(self.breaks[breaks])
         return Ledger(
             self.problem, self.solver, self.tally, self.cell.point, self._scale, rows, exact,

@@ -21,6 +21,7 @@ from affinelens.domain import Frame
 from affinelens.engine.linear_program.local_rows import LocalRows
 from affinelens.network import Network
 from affinelens.network.enclosure import Enclosure
+from affinelens.walk import Hyperplanes
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -34,8 +35,8 @@ _BOX_MODE_FROM = 24
 class Cell:
     """A full-dimensional cell of the first ``depth`` stages: where ``pattern`` holds.
 
-    ``facets`` numbers hyperplanes: rows of the frame first, then the breaks of all stages in order. In high dimension
-    some of them may be no facets, until the last stage. ``signs`` says on which side of each the cell lies. ``point``
+    ``facets`` are numbers of :class:`affinelens.walk.Hyperplanes`. In high dimension some of them may be no facets,
+    until the last stage. ``signs`` says on which side of each the cell lies. ``point``
     is interior in the frame's coordinates; where no float64 point is, ``exact_point`` holds a rational one and
     ``point`` is only its rounding.
     """
@@ -58,6 +59,7 @@ class Problem:
     def __init__(self, network: Network, frame: Frame) -> None:
         self.network = network
         self.frame = frame
+        self.hyperplanes = Hyperplanes(network, frame)
         width = frame.upper - frame.lower
         self.trust_low = frame.lower - width
         self.trust_high = frame.upper + width
@@ -69,11 +71,6 @@ class Problem:
     @property
     def dim(self) -> int:
         return self.frame.dim
-
-    @property
-    def domain_count(self) -> int:
-        """Number of domain rows: hyperplane numbers from here on are breaks."""
-        return self.frame.rows.shape[0]
 
     @cached_property
     def samples(self) -> Floats:
@@ -156,13 +153,13 @@ class Problem:
     def rows(self, forms: list[Enclosure], hyperplanes: Indices, center: Floats) -> LocalRows:
         """Functions of numbered hyperplanes (in increasing order) around a center, given the stages' forms."""
         split = self._domain_split
-        domain = hyperplanes[hyperplanes < self.domain_count]
+        domain = hyperplanes[self.hyperplanes.of_domain(hyperplanes)]
         on_axis = split.axis_place[domain]
         bounds = on_axis[on_axis >= 0]
         rows = LocalRows.bounds(split.coordinate[bounds], split.slope[bounds], split.limits[bounds], center)
         others = split.general_place[domain]
         general = [split.form[others[others >= 0]]]
-        for stage, inner in self._by_stage(hyperplanes, len(forms)):
+        for stage, _, inner in self.hyperplanes.by_stage(hyperplanes, len(forms)):
             breaks = self.network.stages[stage].activation.breaks[inner]
             general.append(forms[stage].differences(breaks.plus, breaks.minus, breaks.threshold))
         joined = rows.joined(LocalRows.around(Enclosure.stacked(general), center))
@@ -173,21 +170,11 @@ class Problem:
 
     def exact_rows(self, forms: list[ExactMatrix], hyperplanes: Indices) -> ExactMatrix:
         """As :meth:`rows`, in rational arithmetic."""
-        parts = [self.frame.rows.rows(hyperplanes[hyperplanes < self.domain_count].tolist())]
-        for stage, inner in self._by_stage(hyperplanes, len(forms)):
+        parts = [self.frame.rows.rows(hyperplanes[self.hyperplanes.of_domain(hyperplanes)].tolist())]
+        for stage, _, inner in self.hyperplanes.by_stage(hyperplanes, len(forms)):
             breaks = self.network.stages[stage].activation.breaks
             parts.append(breaks[inner].exact(forms[stage]))
         return stack_rows(parts)
-
-    def _by_stage(self, hyperplanes: Indices, stages: int) -> list[tuple[int, Indices]]:
-        found = []
-        for stage in range(stages):
-            first = self.domain_count + self.network.break_offsets[stage]
-            last = self.domain_count + self.network.break_offsets[stage + 1]
-            inner = hyperplanes[(hyperplanes >= first) & (hyperplanes < last)] - first
-            if len(inner):
-                found.append((stage, inner))
-        return found
 
 
 @dataclass(frozen=True, eq=False)

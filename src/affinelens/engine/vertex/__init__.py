@@ -44,7 +44,7 @@ class VertexEngine:
         from affinelens.engine.vertex.driver.whole_domain import walk_domain
 
         called = time.monotonic()
-        prepare(request.progress)
+        prepare()
         compiling = time.monotonic() - called
         return walk_domain(
             self.name, request, restricted, deadline.postponed(compiling), counts_sections=self.counts_sections
@@ -70,7 +70,7 @@ def _size_obstacle(network: Network, restricted: RestrictedNetwork | None) -> st
     """Why the kernels should not be used for a network of this size, or None."""
     coefficients, hyperplanes = _coefficients(network), network.break_offsets[-1]
     if restricted is not None:
-        parts = [subdomain.restricted for subdomain in restricted.subdomains] or [restricted]
+        parts = restricted.subdomains or (restricted,)
         coefficients = max(sum(len(stage.units) for stage in part.stages) ** 2 // 2 for part in parts)
         hyperplanes = max(len(part.breaks) for part in parts)
     if coefficients > _MOST_COEFFICIENTS:

@@ -13,40 +13,31 @@ reach the box's border, and then P, being convex, has no points outside.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from flint import fmpq, fmpz, fmpz_mat
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactProgram, Infeasible
-from affinelens.kernels.announcement import compile_announced
-from affinelens.measure.audit.stated_patterns import expected_signs
+from affinelens.array_types import Bools, Indices, Signs
+from affinelens.measure.audit.implied_constraints import (
+    BreakTable,
+    Constraints,
+    StatedLists,
+    Surroundings,
+    prove_implied,
+)
 from affinelens.regions import Regions, restricted_functions
 from affinelens.regions.region_functions import RegionFunctions
 from affinelens.regions.region_pieces import RegionPieces
 from affinelens.restrict import RestrictedFunctions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Signs = NDArray[np.int8]
 # How many operations are spent on trying sets of facets; then it is a sample of regions that is looked at.
 _MOST_OPERATIONS = 5 * 10**10
 # Constraints of several regions are looked at together as long as they take no more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 17
-# An affine function that is at most e on a box is at most 3 e on one twice as wide; the rest covers the box's rounding.
-_WIDER = 4.0
-# Sets of facets that meet in a vertex, remembered for one region.
-_MOST_VERTICES = 1 << 12
-# A set of facets is tried if it is not obviously singular, meets inside P and has multipliers of the right sign, up to
-# this; nothing rests on it, because the multipliers are proved afterwards.
-_HINT = 1e-9
 
 
 @dataclass
@@ -68,12 +59,10 @@ class FacetLists:
         self._pieces = RegionPieces(self._part.restricted, regions.switching_patterns, regions.outcome.switching)
         self._frame = regions.domain.frame
         lower, upper = self._frame.lower, self._frame.upper
-        self._middle = lower + (upper - lower) / 2
-        self._radius = np.maximum(upper - self._middle, self._middle - lower) * (1 + 4 * UNIT_ROUNDOFF)
-        self._box = [
-            [fmpq(*float(v).as_integer_ratio()) for v in self._middle + side * 2 * self._radius] for side in (-1, 1)
-        ]
-        self._reach = np.append(np.maximum(np.abs(lower), np.abs(upper)), 1.0)
+        middle = lower + (upper - lower) / 2
+        radius = np.maximum(upper - middle, middle - lower) * (1 + 4 * UNIT_ROUNDOFF)
+        self._box = [[fmpq(*float(v).as_integer_ratio()) for v in middle + side * 2 * radius] for side in (-1, 1)]
+        self._surroundings = Surroundings(middle, radius, np.append(np.maximum(np.abs(lower), np.abs(upper)), 1.0))
         self._domain = self._frame.rows.to_floats()
         self._breaks = _break_table(self._composition, self._part)
         self._place = _places(regions)
@@ -100,23 +89,20 @@ class FacetLists:
         signs = self._signs(block)
         offsets = self._regions.facet_offsets[block.start : block.stop + 1]
         listed = self._place[self._regions.facet_values[offsets[0] : offsets[-1]]]
-        undecided = np.zeros(signs.shape, dtype=bool)
-        hints = np.full((*signs.shape, dim), -1, dtype=np.int32)
         empty = np.zeros((0, block.stop - block.start, dim + 1))
         functions = np.concatenate([empty, *(stage.table[:, stage.place] for stage in before)])
-        arguments = (
-            functions, self._domain, self._breaks, signs, listed, offsets - offsets[0], wanted,
-            self._middle, self._radius, self._reach, undecided, hints,
-        )  # fmt: skip
-        compile_announced(_prove_implied, lambda: _prove_implied(*arguments), None)
-        _prove_implied(*arguments)
+        found = prove_implied(
+            Constraints(functions, self._domain, self._breaks, signs),
+            StatedLists(listed, offsets - offsets[0], wanted),
+            self._surroundings,
+        )
         self.tally.regions += int(wanted.sum())
         self.tally.constraints += int(np.count_nonzero(signs[wanted]))
-        for i in np.flatnonzero(undecided.any(axis=1)).tolist():
+        for i in np.flatnonzero(found.undecided.any(axis=1)).tolist():
             exact = _ExactRegion(self._regions, block.start + i, signs[i], self._place, self._box)
-            for j in np.flatnonzero(undecided[i]).tolist():
+            for j in np.flatnonzero(found.undecided[i]).tolist():
                 self.tally.exactly += 1
-                if not exact.implies(j, hints[i, j].tolist()):
+                if not exact.implies(j, found.hints[i, j].tolist()):
                     return block.start + i, self._named(j)
         return None
 
@@ -127,7 +113,7 @@ class FacetLists:
         """
         sides = [np.ones((len(self._domain), block.stop - block.start), dtype=np.int8)]
         for index, stage in enumerate(self._part.restricted.stages):
-            sides.append(expected_signs(stage.activation, self._pieces.of(index, np.arange(block.start, block.stop))))
+            sides.append(stage.activation.signs_on(self._pieces.of(index, np.arange(block.start, block.stop))))
         return np.ascontiguousarray(np.concatenate(sides).T)
 
     def _named(self, constraint: int) -> str:
@@ -168,16 +154,7 @@ class _ExactRegion:
         return row if self._signs[constraint] > 0 else [-a for a in row]
 
 
-class _BreakTable(NamedTuple):
-    """Break b is ``z[plus[b]] - z[minus[b]] - threshold[b]``, off by at most ``error[b]``; stages follow each other."""
-
-    plus: Indices
-    minus: Indices
-    threshold: Floats
-    error: Floats
-
-
-def _break_table(composition: RegionFunctions, part: RestrictedFunctions) -> _BreakTable:
+def _break_table(composition: RegionFunctions, part: RestrictedFunctions) -> BreakTable:
     nothing = np.zeros(0, dtype=np.int64)
     plus, minus, threshold, error = [nothing], [nothing], [np.zeros(0)], [np.zeros(0)]
     first = 0
@@ -188,7 +165,7 @@ def _break_table(composition: RegionFunctions, part: RestrictedFunctions) -> _Br
         threshold.append(breaks.threshold)
         error.append(off[breaks.plus] + np.where(breaks.minus >= 0, off[breaks.minus], 0.0))
         first += len(off)
-    return _BreakTable(np.concatenate(plus), np.concatenate(minus), np.concatenate(threshold), np.concatenate(error))
+    return BreakTable(np.concatenate(plus), np.concatenate(minus), np.concatenate(threshold), np.concatenate(error))
 
 
 def _places(regions: Regions) -> Indices:
@@ -210,179 +187,3 @@ def _affordable(facets: Indices, dim: int, seed: int) -> Bools:
     wanted = np.zeros(len(facets), dtype=bool)
     wanted[order] = np.cumsum(cost[order]) <= _MOST_OPERATIONS
     return wanted
-
-
-def _certify(
-    z: Any, domain: Any, breaks: Any, signs: Any, listed: Any, offsets: Any, wanted: Any, middle: Any, radius: Any,
-    reach: Any, undecided: Any, hints: Any,
-) -> None:  # fmt: skip
-    """Mark the constraints of each region that no set of its listed facets proves, with the last set tried.
-
-    Constraints are taken as functions of s in ``t = middle + radius * s``, scaled by a power of two.
-    """
-    count, constraints = signs.shape
-    dim = len(middle)
-    roundings = 1.01 * (2 * dim + 8) * UNIT_ROUNDOFF
-    rows = np.empty((constraints, dim + 1))
-    error = np.empty(constraints)
-    inverses = np.empty((_MOST_VERTICES, dim, dim))
-    bases = np.empty((_MOST_VERTICES, dim), dtype=np.int64)
-    largest = 0
-    for i in range(count):
-        largest = max(largest, offsets[i + 1] - offsets[i])
-    facets = np.empty((largest, dim + 1))
-    chosen = np.empty(dim, dtype=np.int64)
-    square = np.empty((dim, dim))
-    vertex = np.empty(dim)
-    multipliers = np.empty(dim)
-    for i in range(count):
-        if not wanted[i]:
-            continue
-        for j in range(constraints):
-            if signs[i, j] == 0:
-                continue
-            own, size = 0.0, 0.0
-            if j < len(domain):
-                for r in range(dim + 1):
-                    rows[j, r] = domain[j, r]
-                    size += abs(domain[j, r]) * reach[r]
-            else:
-                b = j - len(domain)
-                side, plus, minus = float(signs[i, j]), z[breaks.plus[b], i], z[breaks.minus[b], i]
-                own, size = breaks.error[b], abs(breaks.threshold[b])
-                if breaks.minus[b] < 0:
-                    for r in range(dim + 1):
-                        rows[j, r] = side * plus[r]
-                        size += abs(plus[r]) * reach[r]
-                else:
-                    for r in range(dim + 1):
-                        rows[j, r] = side * (plus[r] - minus[r])
-                        size += (abs(plus[r]) + abs(minus[r])) * reach[r]
-                rows[j, dim] -= side * breaks.threshold[b]
-            own += 4.0 * UNIT_ROUNDOFF * size
-            size = abs(rows[j, dim])
-            for r in range(dim):
-                size += abs(rows[j, r]) * (abs(middle[r]) + radius[r])
-                rows[j, dim] += rows[j, r] * middle[r]
-                rows[j, r] *= radius[r]
-            most = 0.0
-            for r in range(dim + 1):
-                most = max(most, abs(rows[j, r]))
-            scale = math.ldexp(1.0, -max(math.frexp(most)[1], -900))
-            for r in range(dim + 1):
-                rows[j, r] *= scale
-            error[j] = scale * _WIDER * (own + roundings * size) + 1e-290
-        first, k = offsets[i], offsets[i + 1] - offsets[i]
-        named = listed[first : first + k]
-        for f in range(k):
-            facets[f] = rows[named[f]]
-        found = 0
-        for c in range(dim):
-            chosen[c] = c
-        more = k >= dim
-        while more and found < len(bases):
-            # invert the chosen facets' normals by Gauss and Jordan
-            inverse = inverses[found]
-            for r in range(dim):
-                for c in range(dim):
-                    square[r, c] = facets[chosen[r], c]
-                    inverse[r, c] = 1.0 if r == c else 0.0
-            regular = True
-            for c in range(dim):
-                pivot = c
-                for r in range(c + 1, dim):
-                    if abs(square[r, c]) > abs(square[pivot, c]):
-                        pivot = r
-                if not abs(square[pivot, c]) > _HINT * _HINT:
-                    regular = False
-                    break
-                if pivot != c:
-                    for j in range(dim):
-                        square[c, j], square[pivot, j] = square[pivot, j], square[c, j]
-                        inverse[c, j], inverse[pivot, j] = inverse[pivot, j], inverse[c, j]
-                scale = 1.0 / square[c, c]
-                for j in range(dim):
-                    square[c, j] *= scale
-                    inverse[c, j] *= scale
-                for r in range(dim):
-                    if r != c and square[r, c] != 0.0:
-                        factor = square[r, c]
-                        for j in range(dim):
-                            square[r, j] -= factor * square[c, j]
-                            inverse[r, j] -= factor * inverse[c, j]
-            if regular:
-                for r in range(dim):
-                    vertex[r] = 0.0
-                    for c in range(dim):
-                        vertex[r] -= inverse[r, c] * facets[chosen[c], dim]
-                inside = True
-                for f in range(k):
-                    value = facets[f, dim]
-                    for r in range(dim):
-                        value += facets[f, r] * vertex[r]
-                    if not value >= -_HINT:
-                        inside = False
-                        break
-                if inside:
-                    for c in range(dim):
-                        bases[found, c] = chosen[c]
-                    found += 1
-            # the next set of facets
-            c = dim - 1
-            while c >= 0 and chosen[c] == k - dim + c:
-                c -= 1
-            if c < 0:
-                more = False
-            else:
-                chosen[c] += 1
-                for j in range(c + 1, dim):
-                    chosen[j] = chosen[j - 1] + 1
-        for j in range(constraints):
-            if signs[i, j] == 0:
-                continue
-            is_listed = False
-            for f in range(k):
-                if named[f] == j:
-                    is_listed = True
-                    break
-            if is_listed:
-                continue
-            proved = False
-            for b in range(found):
-                inverse = inverses[b]
-                usable = True
-                for c in range(dim):
-                    total = 0.0
-                    for r in range(dim):
-                        total += rows[j, r] * inverse[r, c]
-                    if not total >= -_HINT:
-                        usable = False
-                        break
-                    multipliers[c] = max(total, 0.0)
-                if not usable:
-                    continue
-                for c in range(dim):
-                    hints[i, j, c] = bases[b, c]
-                # what the facets leave over, at the worst place of a box from -2 to 2
-                left, size, off = rows[j, dim], abs(rows[j, dim]), error[j]
-                for c in range(dim):
-                    term = multipliers[c] * facets[bases[b, c], dim]
-                    left -= term
-                    size += abs(term)
-                    off += multipliers[c] * error[named[bases[b, c]]]
-                for r in range(dim):
-                    rest = rows[j, r]
-                    size += 2.0 * abs(rest)
-                    for c in range(dim):
-                        term = multipliers[c] * facets[bases[b, c], r]
-                        rest -= term
-                        size += 2.0 * abs(term)
-                    left -= 2.0 * abs(rest)
-                if left > 1.01 * (off + roundings * size) + 1e-290:
-                    proved = True
-                    break
-            undecided[i, j] = not proved
-
-
-# Sums may be computed in any order, with or without fused operations: the bound on rounding covers that.
-_prove_implied: Any = nb.njit(cache=True, nogil=True, error_model="numpy")(_certify)

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import gamma, upward
-from affinelens.measure.audit.stated_patterns import expected_signs
 from affinelens.network.enclosure import Enclosure
 from affinelens.regions import Regions
 
@@ -53,7 +52,7 @@ def network_agrees(regions: Regions, points: Floats, places: Indices) -> bool:
             z = stage.linear.propagate(values)
             breaks = stage.activation.breaks
             sign = z.differences(breaks.plus, breaks.minus, breaks.threshold)
-            if np.any(expected_signs(stage.activation, chosen) * sign.rows < -sign.error):
+            if np.any(stage.activation.signs_on(chosen) * sign.rows < -sign.error):
                 return False
             values.append(stage.activation.select(z, chosen))
     return True

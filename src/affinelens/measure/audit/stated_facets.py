@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.measure.audit.stated_patterns import break_positions
-from affinelens.network import MaxGroups
 from affinelens.regions import Regions, neighbor_values, restricted_functions
 
 Indices = NDArray[np.int64]
@@ -26,7 +24,7 @@ def first_misfit(regions: Regions) -> str | None:
     if repeated is not None:
         region, number = divmod(repeated, int(numbers.max(initial=0)) + 1)
         return f"region {region} names {_named(regions, number)} twice"
-    fits = np.where(numbers < regions.domain.frame.rows.shape[0], signs.signs == 1, False)
+    fits = np.where(regions.hyperplanes.of_domain(numbers), signs.signs == 1, False)
     fits |= _on_stated_side(regions, owner, signs.signs)
     if fits.all():
         return None
@@ -65,25 +63,15 @@ def _first_repeated(values: Indices) -> int | None:
 def _on_stated_side(regions: Regions, owner: Indices, signs: NDArray[np.int8]) -> Bools:
     """Which facets lie on a hyperplane that bounds the stated piece, with the sign that the piece has there."""
     network, restricted = regions.network, restricted_functions(regions).restricted
-    numbers = regions.facet_values - regions.domain.frame.rows.shape[0]
-    fits = np.zeros(len(numbers), dtype=bool)
-    for stage in restricted.stages:
-        first, last = network.break_offsets[stage.stage : stage.stage + 2]
-        here = np.flatnonzero((numbers >= first) & (numbers < last))
-        local = numbers[here] - first
-        activation = network.stages[stage.stage].activation
-        choice = activation.breaks.choice[local]
-        wanted = network.choice_offsets[stage.stage] + choice
+    fits = np.zeros(len(owner), dtype=bool)
+    for stage, here, inner in regions.hyperplanes.by_stage(regions.facet_values):
+        activation = network.stages[stage].activation
+        wanted = network.choice_offsets[stage] + activation.breaks.choice[inner]
         column = np.minimum(np.searchsorted(regions.switching, wanted), len(regions.switching) - 1)
-        known = (regions.switching[column] == wanted) & np.isin(local, stage.breaks)
-        piece = regions.switching_patterns[owner[here], column].astype(np.int64)
-        if isinstance(activation, MaxGroups):
-            start = activation.starts[choice]
-            above, below = activation.breaks.plus[local] - start, activation.breaks.minus[local] - start
-        else:
-            below = break_positions(activation)[local]
-            above = below + 1
-        fits[here] = known & (piece == np.where(signs[here] > 0, above, below))
+        known = (regions.switching[column] == wanted) & np.isin(inner, restricted.all_stages[stage].breaks)
+        piece = regions.switching_patterns[owner[here], column]
+        side = np.where(signs[here] > 0, activation.sides.above[inner], activation.sides.below[inner])
+        fits[here] = known & (piece == side)
     return fits
 
 

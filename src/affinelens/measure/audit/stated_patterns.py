@@ -16,14 +16,12 @@ from flint import fmpq, fmpz
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
-from affinelens.network import Activation, MaxGroups
 from affinelens.regions import Regions, restricted_functions
 from affinelens.regions.region_pieces import RegionPieces
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-Signs = NDArray[np.int8]
 # Points are evaluated together as long as no stage of theirs takes more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 17
 
@@ -49,8 +47,8 @@ class StatedPatterns:
 
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
-        self._part = restricted_functions(regions)
-        self._pieces = RegionPieces(self._part.restricted, regions.switching_patterns, regions.outcome.switching)
+        self._functions = restricted_functions(regions)
+        self._pieces = RegionPieces(self._functions.restricted, regions.switching_patterns, regions.outcome.switching)
         self._rational = np.array(sorted(regions.outcome.exact_points), dtype=np.int64)
         self.tally = PointTally()
 
@@ -67,7 +65,7 @@ class StatedPatterns:
 
     def _blocks(self) -> Iterator[slice]:
         widest = max(
-            [self._regions.domain.frame.rows.shape[0], 1, *(len(s.breaks) for s in self._part.restricted.stages)]
+            [self._regions.hyperplanes.domain_count, 1, *(len(s.breaks) for s in self._functions.restricted.stages)]
         )
         at_once, count = max(1, _NUMBERS_AT_ONCE // widest), len(self._regions)
         for start in range(0, count, at_once):
@@ -75,17 +73,17 @@ class StatedPatterns:
 
     def _wrong_constant(self) -> Misplaced | None:
         """A stated piece that bounds over the whole domain exclude."""
-        restricted, regions = self._part.restricted, self._regions
-        number = np.arange(len(restricted.pattern))
-        fixed = ~np.isin(number, restricted.choices)
+        possible, regions = self._functions.restricted.switching, self._regions
+        number = np.arange(len(possible.pattern))
+        fixed = ~np.isin(number, possible.choices)
         stored = regions.switching
         outside = fixed & ~np.isin(number, stored)
         switching = regions.outcome.switching
-        if switching is not None and np.any(switching.pattern[outside] != restricted.pattern[outside]):
+        if switching is not None and np.any(switching.pattern[outside] != possible.pattern[outside]):
             return Misplaced(0, "a unit that cannot switch on the domain is on another piece than all regions state")
         columns = np.flatnonzero(fixed[stored])
         for column in columns.tolist():
-            differs = regions.switching_patterns[:, column] != restricted.pattern[stored[column]]
+            differs = regions.switching_patterns[:, column] != possible.pattern[stored[column]]
             if differs.any():
                 return Misplaced(int(np.argmax(differs)), f"choice {stored[column]} cannot be on the stated piece")
         return None
@@ -109,19 +107,19 @@ class StatedPatterns:
 
     def _misplaced(self, block: slice) -> Misplaced | None:
         """A point that is not strictly on the stated side of a unit's hyperplane."""
-        restricted = self._part.restricted
-        passage = self._part.values(self._regions.outcome.points[block])
+        restricted = self._functions.restricted
+        passage = self._functions.at(self._regions.outcome.points[block])
         rows = np.arange(block.start, block.stop)
         for index, stage in enumerate(restricted.stages):
             chosen, stated = self._pieces.of(index, rows), self._pieces.in_network(index, rows)
-            impossible = np.take_along_axis(stage.pieces, chosen, axis=1) != stated
+            impossible = stage.in_network(chosen) != stated
             if impossible.any():
                 choice, region = np.argwhere(impossible)[0].tolist()
-                number = restricted.network.choice_offsets[stage.stage] + int(stage.choices[choice])
+                number = stage.choice_numbers[choice]
                 return Misplaced(block.start + region, f"choice {number} cannot be on the stated piece")
             values, vanish = passage.breaks()
-            expected = expected_signs(stage.activation, chosen)
-            tie = tie_sign(stage.activation)
+            expected = stage.activation.signs_on(chosen)
+            tie = stage.activation.tie_sign
             with np.errstate(invalid="ignore"):
                 clear = expected * values.rows > values.error
             settled = (expected == 0) | np.where(vanish, expected == tie, clear)
@@ -129,7 +127,7 @@ class StatedPatterns:
             self.tally.signs += int(np.count_nonzero(expected))
             for b, i in np.argwhere(~settled & (expected != 0)).tolist():
                 region, side = block.start + i, int(expected[b, i])
-                row = self._part.exact.row(index, b, self._regions.pattern(region))
+                row = self._functions.exact.row(index, b, self._regions.pattern(region))
                 found = self._sign_at(row, region) if any(row) else tie
                 if found != side:
                     return Misplaced(region, self._wrong_side(index, b, found))
@@ -137,9 +135,9 @@ class StatedPatterns:
         return None
 
     def _wrong_side(self, index: int, place: int, found: int) -> str:
-        stage = self._part.restricted.stages[index]
-        network = self._part.restricted.network
-        named = network.describe_break(network.break_offsets[stage.stage] + int(stage.breaks[place]))
+        stage = self._functions.restricted.stages[index]
+        network = self._functions.restricted.network
+        named = network.describe_break(int(stage.break_numbers[place]))
         return f"its point is {'on the hyperplane' if found == 0 else 'on the other side'} of {named}"
 
     def _rational_in(self, block: slice) -> Indices:
@@ -154,30 +152,6 @@ class StatedPatterns:
         point = self._regions[region].local.exact_point
         value = sum((a * fmpq(t.numerator, t.denominator) for a, t in zip(row, point, strict=False)), fmpq(row[-1]))
         return int(value > 0) - int(value < 0)
-
-
-def tie_sign(activation: Activation) -> int:
-    """The side that a function which is zero everywhere counts as: below a breakpoint, and the first of equals wins."""
-    return 1 if isinstance(activation, MaxGroups) else -1
-
-
-def expected_signs(activation: Activation, chosen: Indices) -> Signs:
-    """The sign of every break where choice c of region i is on piece ``chosen[c, i]``; 0 for one that may have any."""
-    breaks = activation.breaks
-    piece = chosen[breaks.choice]
-    if isinstance(activation, MaxGroups):
-        start = activation.starts[breaks.choice]
-        wins = (piece == (breaks.plus - start)[:, None]).astype(np.int8)
-        loses = (piece == (breaks.minus - start)[:, None]).astype(np.int8)
-        signs: Signs = wins - loses
-        return signs
-    return np.where(piece > break_positions(activation)[:, None], 1, -1).astype(np.int8)
-
-
-def break_positions(activation: Activation) -> Indices:
-    """Which of its unit's breakpoints each break is."""
-    choice = activation.breaks.choice
-    return np.arange(len(choice)) - np.searchsorted(choice, choice)
 
 
 def first_repeated(regions: Regions) -> tuple[int, int] | None:

@@ -48,12 +48,6 @@ def halfspace_blocks(regions: Regions) -> Iterator[tuple[slice, Halfspaces]]:
         for number, here, inner in hyperplanes.by_stage(numbers):
             index, stage = stages[number]
             breaks = stage.activation.breaks[np.searchsorted(stage.breaks, inner)]
-            z, off, paired = functions[index].table, composition.errors[index], breaks.minus >= 0
-            place = functions[index].place[owner[here]]
-            found, away = z[breaks.plus, place], off[breaks.plus]
-            found[paired] -= z[breaks.minus[paired], place[paired]]
-            away[paired] += off[breaks.minus[paired]]
-            found[:, -1] -= breaks.threshold
+            found, error[here] = functions[index].differences(breaks.plus, breaks.minus, breaks.threshold, owner[here])
             rows[here] = found * signs[own][here, None]
-            error[here] = upward(away + UNIT_ROUNDOFF * (np.abs(found) @ reach))
         yield block, Halfspaces(rows, error, ends)

@@ -13,7 +13,6 @@ from affinelens.convex.inscribed_ball import inscribed_balls as balls_in
 from affinelens.convex.vertex_distance import vertex_distances
 from affinelens.domain import Frame
 from affinelens.measure.geometry.halfspaces import halfspace_blocks
-from affinelens.measure.geometry.warm_up_measures import prepare_balls, prepare_distances
 from affinelens.regions import Regions, all_vertices, kept
 
 Floats = NDArray[np.float64]
@@ -22,7 +21,6 @@ Floats = NDArray[np.float64]
 @kept
 def inscribed_balls(regions: Regions) -> Balls:
     """Chebyshev center and inradius of every region, with the proven error of the latter."""
-    prepare_balls()
     frame = regions.domain.frame
     count, dim = len(regions), frame.dim
     found = Balls(np.empty((count, dim)), np.empty(count), np.empty(count))
@@ -44,7 +42,6 @@ def vertex_stretch(regions: Regions) -> Floats:
     that is deeper inside is passed, and all of these are in Q. Finally every facet is at least the inradius away
     from c, so moving it by e is a stretch of at most e over the inradius.
     """
-    prepare_distances()
     vertices, stretch = all_vertices(regions), np.empty(len(regions))
     radius = inscribed_balls(regions).radii - inscribed_balls(regions).errors
     for rows, halfspaces in halfspace_blocks(regions):

@@ -14,7 +14,6 @@ from affinelens.convex.volume import cell_volumes
 from affinelens.domain import Domain
 from affinelens.engine import polytope_vertices
 from affinelens.measure.geometry.inscribed_balls import vertex_stretch
-from affinelens.measure.geometry.warm_up_measures import prepare_centroids, prepare_volumes
 from affinelens.regions import Regions, all_vertices, kept
 from affinelens.walk import Vertices
 
@@ -25,7 +24,6 @@ _REGIONS_AT_ONCE = 1 << 16
 @kept
 def volumes(regions: Regions) -> Floats:
     """The volume of every region in float64; :func:`volume_errors` says how far each may be off."""
-    prepare_volumes()
     found = np.empty(len(regions))
     for rows, corners in corner_blocks(regions):
         found[rows] = cell_volumes(corners.points, corners.offsets[1:], corners.tight, regions.domain.dim)
@@ -35,7 +33,6 @@ def volumes(regions: Regions) -> Floats:
 @kept
 def centroids(regions: Regions) -> Floats:
     """The center of mass of every region."""
-    prepare_centroids()
     found = np.empty((len(regions), regions.domain.dim))
     for rows, corners in corner_blocks(regions):
         found[rows] = cell_centroids(corners.points, corners.offsets[1:], corners.tight, regions.domain.dim).centers
@@ -50,7 +47,6 @@ def volume_errors(regions: Regions) -> Floats:
     simplex that it is cut into the determinant is found by elimination with pivots, which is exact for rows that are
     off by ``2 d 2^d`` roundings of their length; Hadamard's inequality bounds what that does to the determinant.
     """
-    prepare_centroids()
     dim, found = regions.domain.dim, np.empty(len(regions))
     stretch, volume = vertex_stretch(regions), volumes(regions)
     a_simplex = 2 * dim**2 * 2**dim * dim ** (dim / 2) / factorial(dim) * UNIT_ROUNDOFF

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import ExactMatrix, gamma, upward
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_maps
 from affinelens.measure.topology.adjacency import adjacency
-from affinelens.network import MaxGroups, Network, PiecewiseLinear
+from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
-from affinelens.network.canonical import AffineSum
 from affinelens.regions import Regions, exact_functions, kept
 
 Floats = NDArray[np.float64]
@@ -158,7 +157,7 @@ def _without_hidden(network: Network, patterns: Patterns) -> Patterns:
     """
     masked = patterns.copy()
     reached: list[NDArray[np.bool_] | None] = [None] * (len(network.stages) + 1)
-    _mark(network.output, np.ones((network.output_size, len(patterns)), dtype=bool), reached)
+    network.output.mark_sources(np.ones((network.output_size, len(patterns)), dtype=bool), reached)
     for index in range(len(network.stages) - 1, -1, -1):
         activation = network.stages[index].activation
         part = slice(network.choice_offsets[index], network.choice_offsets[index + 1])
@@ -168,24 +167,10 @@ def _without_hidden(network: Network, patterns: Patterns) -> Patterns:
             continue
         masked[:, part][~matters.T] = 0
         chosen = patterns[:, part].T.astype(np.int64)
-        if isinstance(activation, MaxGroups):
-            behind = np.zeros((activation.size_in, len(patterns)), dtype=bool)
-            np.put_along_axis(behind, activation.starts[:-1, None] + chosen, matters, axis=0)
-        else:
-            assert isinstance(activation, PiecewiseLinear)
-            behind = matters & (activation.slopes[np.arange(activation.size_in)[:, None], chosen] != 0.0)
-        _mark(network.stages[index].linear, behind, reached)
+        lines = activation.lines(chosen)
+        behind = lines.given_back(matters & (lines.slopes != 0.0), activation.size_in)
+        network.stages[index].linear.mark_sources(behind, reached)
     return masked
-
-
-def _mark(linear: AffineSum, entries: NDArray[np.bool_], reached: list[NDArray[np.bool_] | None]) -> None:
-    """Mark what an affine sum's entries are computed from."""
-    for k, part in linear.sources:
-        if k == 0:
-            continue
-        behind = part.transposed().apply_absolute(entries.astype(np.float64)) > 0
-        present = reached[k]
-        reached[k] = behind if present is None else present | behind
 
 
 def _count(labels: Indices) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.domain import Frame
-from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
+from affinelens.network import Network
 from affinelens.restrict import RestrictedNetwork
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ class Forecast:
 
 
 def forecast(network: Network, frame: Frame, restricted: RestrictedNetwork | None = None) -> Forecast:
-    """What the number of regions may be; ``kept`` is the part of the network that switches, if that is known."""
+    """What the number of regions may be; the restricted network gives a bound, if it is known."""
     rng = np.random.default_rng(_SEED)
     regions = max(_expected_cells(_rates(network, frame, rng)) + log10(_filled(frame, rng)), 0.0)
     if restricted is None or len(restricted.stages) > 1:
@@ -75,21 +75,9 @@ def _changes(network: Network, frame: Frame, places: Floats) -> int:
         values = [columns[:, first : first + at_once]]
         for stage in network.stages:
             z = stage.linear.apply(values)
-            changes += int(np.count_nonzero(np.diff(_pieces(stage.activation, z), axis=1)))
+            changes += int(np.count_nonzero(np.diff(stage.activation.pieces_at(z), axis=1)))
             values.append(stage.activation.apply(z))
     return changes
-
-
-def _pieces(activation: Activation, z: Floats) -> NDArray[np.int64]:
-    """Which piece every choice is on, in float64."""
-    if isinstance(activation, MaxGroups):
-        best = np.repeat(activation.apply(z), np.diff(activation.starts), axis=0)
-        candidates = np.where(z == best, np.arange(activation.size_in)[:, None], activation.size_in)
-        winners: NDArray[np.int64] = np.minimum.reduceat(candidates, activation.starts[:-1], axis=0)
-        return winners
-    assert isinstance(activation, PiecewiseLinear)
-    pieces: NDArray[np.int64] = (z[:, None, :] > activation.breakpoints[:, :, None]).sum(axis=1)
-    return pieces
 
 
 def _filled(frame: Frame, rng: np.random.Generator) -> float:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import comb, prod
 
-from affinelens.network import Network, PiecewiseLinear
+from affinelens.network import Network
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def _is_relu_chain(network: Network) -> bool:
     """Whether each stage is ReLUs of the one before it."""
     for index, stage in enumerate(network.stages):
         activation = stage.activation
-        if [source for source, _ in stage.linear.sources] != [index] or not isinstance(activation, PiecewiseLinear):
+        if [source for source, _ in stage.linear.sources] != [index] or activation.grouped:
             return False
-        if activation.slopes.shape[1] != 2 or activation.slopes[:, 0].any() or activation.offsets.any():
+        if activation.pieces != 2 or activation.slopes[:, 0].any() or activation.offsets.any():
             return False
     return bool(network.stages)

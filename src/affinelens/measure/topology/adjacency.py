@@ -109,7 +109,7 @@ def to_networkx(regions: Regions) -> networkx.Graph[int]:
     own = regions.domain.has_own_coordinates
     points = (regions.local.points if own else regions.points).tolist()
     facets = np.diff(regions.facet_offsets)
-    borders = np.concatenate([[0], np.cumsum(regions.facet_values < regions.domain.frame.rows.shape[0])])
+    borders = np.concatenate([[0], np.cumsum(regions.hyperplanes.of_domain(regions.facet_values))])
     on_border = np.diff(borders[regions.facet_offsets]) > 0
     graph: networkx.Graph[int] = networkx.Graph()
     for index, (point, count, border) in enumerate(zip(points, facets.tolist(), on_border.tolist(), strict=True)):

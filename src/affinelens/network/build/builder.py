@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.errors import AffineLensError, Option
-from affinelens.network.activation import Activation, MaxGroups, PiecewiseLinear
+from affinelens.network.activation import Activation
 from affinelens.network.canonical import AffineSum, Network, Stage
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum, add, chain, identity
@@ -300,13 +300,10 @@ class GraphBuilder:
         """An activation of constants, whose pieces are known: no stage."""
         values = constant.apply_exact(ExactMatrix.from_floats(np.ones((1, 1))))
         signs = [(n > 0) - (n < 0) for n in activation.breaks.exact(values).numerators.entries()]
-        pattern = activation.pattern_from_signs(np.array(signs, dtype=np.int8))
-        if isinstance(activation, MaxGroups):
-            return self.rearrange(tensor, (activation.starts[:-1] + pattern).reshape(shape))
-        assert isinstance(activation, PiecewiseLinear)
-        units = np.arange(activation.size_in)
-        scaled = self.scale(tensor, activation.slopes[units, pattern].reshape(shape))
-        return self.add_constant(scaled, activation.offsets[units, pattern].reshape(shape))
+        lines = activation.lines(activation.pattern_from_signs(np.array(signs, dtype=np.int8)))
+        taken = tensor if lines.unit is None else self.rearrange(tensor, lines.unit.reshape(shape))
+        scaled = self.scale(taken, lines.slopes.reshape(shape))
+        return self.add_constant(scaled, lines.offsets.reshape(shape)) if lines.offsets.any() else scaled
 
     def finish(self, output: Tensor) -> Network:
         shape = without_batch(output.shape)

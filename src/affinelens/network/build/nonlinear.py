@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
-from affinelens.network.activation import MaxGroups, PiecewiseLinear
 from affinelens.network.build.builder import (
     GraphBuilder,
     Tensor,
@@ -19,6 +18,8 @@ from affinelens.network.build.builder import (
     require_size,
     spread,
 )
+from affinelens.network.max_groups import MaxGroups
+from affinelens.network.piecewise_linear import PiecewiseLinear
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

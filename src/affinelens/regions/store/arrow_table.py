@@ -15,7 +15,7 @@ from affinelens.domain import Domain
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
 from affinelens.restrict import SwitchingChoices
-from affinelens.walk import Columns, Facets, Vertices
+from affinelens.walk import Columns, Facets, Hyperplanes, Vertices
 
 _FRACTION = re.compile(r"-?\d{1,4000}(/0*[1-9]\d{0,4000})?")
 
@@ -71,7 +71,7 @@ def columns_from_table(
         patterns,
         points,
         _exact_points(table, frame.dim),
-        _facets(table, frame.rows.shape[0] + network.break_offsets[-1]),
+        _facets(table, len(Hyperplanes(network, frame))),
         _vertices(table, frame.dim),
     )
 

@@ -17,12 +17,13 @@ from affinelens.engine.vertex.driver.threads import Walk
 from affinelens.engine.vertex.layout.program import Compiled, compile_program
 from affinelens.engine.vertex.layout.state import State
 from affinelens.engine.vertex.polytope_vertices import polytope_vertices
-from affinelens.restrict import RestrictedNetwork, RestrictedSubdomain, SwitchingChoices
+from affinelens.restrict import RestrictedNetwork
 from affinelens.walk import (
     EVERYTHING,
     NO_DECISIONS,
     Columns,
     Facets,
+    Hyperplanes,
     Job,
     Outcome,
     Progress,
@@ -37,7 +38,7 @@ class _Part:
     """A subdomain in which something wanted may be: its number, what is selected there, and what is open of it."""
 
     number: int
-    subdomain: RestrictedSubdomain
+    subdomain: RestrictedNetwork
     selected: Selected
     open_states: tuple[State, ...] | None
 
@@ -89,13 +90,13 @@ class SubdividedWalk:
             states = {number: self._states(list(jobs)) for number, jobs in grouped}
         condition, found = self._asked.condition, []
         for number, open_states in states.items():
-            restricted = subdomains[number].restricted
-            if condition and not restricted.open_clauses(condition):
+            subdomain = subdomains[number]
+            if condition and not subdomain.open_clauses(condition):
                 continue
             selection = self._asked.selection
-            selected = EVERYTHING if selection is None else selection.read_by(restricted)
+            selected = EVERYTHING if selection is None else selection.read_by(subdomain)
             if len(selected.patterns):
-                found.append(_Part(number, subdomains[number], selected, open_states))
+                found.append(_Part(number, subdomain, selected, open_states))
         return found
 
     @staticmethod
@@ -114,8 +115,7 @@ class SubdividedWalk:
     def _compile(self, part: _Part) -> Compiled:
         subdomain = part.subdomain
         return compile_program(
-            self._network, subdomain.subdomain.frame, subdomain.restricted, self._asked.condition, self._deadline,
-            part.selected,
+            self._network, subdomain.frame, subdomain, self._asked.condition, self._deadline, part.selected
         )  # fmt: skip
 
     def _walk(self, part: _Part, compiled: Compiled, found: int, *, counts_sections: bool) -> Outcome:
@@ -130,7 +130,7 @@ class SubdividedWalk:
             sink=translated if sink is None else lambda columns: sink(translated(columns)),
         )
         return Walk(
-            self._name, asked, part.subdomain.restricted, compiled, self._started, counts_sections=counts_sections,
+            self._name, asked, part.subdomain, compiled, self._started, counts_sections=counts_sections,
             open_states=part.open_states,
         ).run()  # fmt: skip
 
@@ -155,7 +155,7 @@ class SubdividedWalk:
             Columns.joined(chunks) if chunks and self._asked.sink is None else self._no_columns(),
             () if self._asked.sink is None else tuple(chunks),
             1.0 if status is Status.COMPLETE else self._share(walked),
-            SwitchingChoices(self._restricted.choices, self._restricted.pattern),
+            self._restricted.switching,
             open_work=self._open_work(walked, waiting),
         )
 
@@ -171,7 +171,7 @@ class SubdividedWalk:
         return tuple(jobs)
 
     def _no_columns(self) -> Columns:
-        choices, kind = len(self._restricted.choices), self._network.pattern_type
+        choices, kind = len(self._restricted.switching.choices), self._network.pattern_type
         return Columns.of_no_regions(
             choices, self._frame.dim, kind, facets=self._asked.wants_facets, vertices=self._asked.wants_vertices
         )
@@ -180,7 +180,7 @@ class SubdividedWalk:
         """How much of the domain's volume was walked."""
         if not walked:
             return 0.0
-        done = sum(_volume(part.subdomain.subdomain.frame) * (outcome.share or 0.0) for part, outcome in walked)
+        done = sum(_volume(part.subdomain.frame) * (outcome.share or 0.0) for part, outcome in walked)
         return done / _volume(self._frame)
 
 
@@ -190,20 +190,19 @@ def _volume(frame: Frame) -> float:
 
 
 class _Translation:
-    """Reads what was found in a patch as found in the domain."""
+    """Reads what was found in a subdomain as found in the domain."""
 
-    def __init__(self, frame: Frame, restricted: RestrictedNetwork, subdomain: RestrictedSubdomain) -> None:
-        self._pattern = subdomain.restricted.pattern[restricted.choices]
-        self._columns = np.searchsorted(restricted.choices, subdomain.restricted.choices)
-        rows = frame.rows.shape[0]
-        sides = subdomain.subdomain.sides
-        self._numbers = np.concatenate([np.arange(rows), rows + np.array(list(sides), dtype=np.int64)])
+    def __init__(self, frame: Frame, restricted: RestrictedNetwork, subdomain: RestrictedNetwork) -> None:
+        self._found, self._wanted = subdomain.switching, restricted.switching.choices
+        hyperplanes, sides = Hyperplanes(restricted.network, frame), subdomain.sides
+        rows = hyperplanes.domain_count
+        crossed = hyperplanes.of_breaks(np.array(list(sides), dtype=np.int64))
+        self._numbers = np.concatenate([np.arange(rows), crossed])
         self._signs = np.concatenate([np.ones(rows), list(sides.values())]).astype(np.int8)
         self._shift = rows - len(self._numbers)
 
     def __call__(self, columns: Columns) -> Columns:
-        patterns = np.broadcast_to(self._pattern, (len(columns), len(self._pattern))).copy()
-        patterns[:, self._columns] = columns.patterns
+        patterns = self._found.pieces(columns.patterns, self._wanted)
         facets = None if columns.facets is None else self._facets(columns.facets)
         return replace(columns, patterns=patterns, facets=facets)
 

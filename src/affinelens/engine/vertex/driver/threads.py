@@ -378,9 +378,7 @@ class Walk:
 
     @property
     def _switching(self) -> SwitchingChoices | None:
-        return (
-            None if self._restricted is None else SwitchingChoices(self._restricted.choices, self._restricted.pattern)
-        )
+        return None if self._restricted is None else self._restricted.switching
 
     def _open_work(self, status: Status) -> tuple[Job, ...] | None:
         """The parts that are not finished; None where a count went beyond its limit before it was stopped."""

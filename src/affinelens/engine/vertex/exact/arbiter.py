@@ -18,7 +18,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
 
-from affinelens.arithmetic.rational import direction
+from affinelens.arithmetic.proportional_rows import direction
 from affinelens.engine.vertex.exact.path_rows import ExactRows, Nearby, SwitchingRows
 from affinelens.engine.vertex.layout.program import BREAK_OFFSET, Compiled
 from affinelens.engine.vertex.layout.state import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from affinelens.network import Activation, MaxGroups
+from affinelens.network import Activation
 
 if TYPE_CHECKING:
     from affinelens.engine.vertex.layout.state import Rows
@@ -27,7 +27,7 @@ class DecidedPieces:
         self._choice_of = np.concatenate(
             [np.zeros(0, dtype=np.int64), *(first + activation.breaks.choice for activation, first in firsts)]
         )
-        grouped = [isinstance(activation, MaxGroups) for activation in activations]
+        grouped = [activation.grouped for activation in activations]
         self._counts = np.repeat(~np.array(grouped, dtype=bool), np.diff(self._break_offsets))
         self._positive = np.zeros(len(self._choice_of), dtype=bool)
         self._pieces = np.zeros(self._choice_offsets[-1], dtype=np.int64)

@@ -60,11 +60,9 @@ class SwitchingRows(ExactRows):
 
     def __init__(self, restricted: RestrictedNetwork, chart: ExactMatrix, terms: NetworkTerms | None) -> None:
         self._restricted = restricted
-        self._pattern: Pattern = restricted.pattern.copy()
+        self._pattern: Pattern = restricted.switching.pattern.copy()
         self._decided = DecidedPieces([stage.activation for stage in restricted.stages])
-        self._numbers = [
-            int(restricted.network.choice_offsets[s.stage] + c) for s in restricted.stages for c in s.choices
-        ]
+        self._numbers = restricted.switching.choices.tolist()
         self._pieces = [pieces for stage in restricted.stages for pieces in stage.pieces.tolist()]
         self._functions = None if terms is None else AffineFunctions(terms, self._pattern.tolist())
         self._breaks = ExactBreaks(restricted, chart)

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.arithmetic.rational import direction
-from affinelens.network import MaxGroups, Network
+from affinelens.arithmetic.proportional_rows import direction
+from affinelens.network import Network
 from affinelens.network.canonical import Stage
 from affinelens.network.coefficients import Coefficients
 from affinelens.network.linear_map import Dense
@@ -25,7 +25,7 @@ def duplicates(network: Network) -> tuple[Indices, Indices]:
     leader = np.arange(network.break_offsets[-1])
     signs = np.ones(len(leader), dtype=np.int64)
     for stage, offset in zip(network.stages, network.break_offsets, strict=False):
-        grouped = isinstance(stage.activation, MaxGroups)
+        grouped = stage.activation.grouped
         first_of: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[int, int]] = {}
         for index in _possible_duplicates(stage):
             columns, numbers = _parameter_row(stage, index)

@@ -24,7 +24,7 @@ from affinelens.walk import EVERYTHING, Selected
 from affinelens.engine.vertex.layout.duplicates import duplicates
 from affinelens.engine.vertex.exact.path_rows import ExactRows, PathRows, SwitchingRows
 from affinelens.engine.vertex.layout.stage_layout import StageNumbers, StageParts, padded
-from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
+from affinelens.network import Activation, Network
 from affinelens.network.affine_functions import NetworkTerms
 from affinelens.restrict import Clauses, RestrictedNetwork, restricted_rows
 
@@ -284,7 +284,7 @@ def _is_plain(activation: Activation) -> bool:
     """Whether break i is just the sign of unit i."""
     breaks = activation.breaks
     return (
-        isinstance(activation, PiecewiseLinear)
+        not activation.grouped
         and bool(np.array_equal(breaks.plus, np.arange(activation.size_in)))
         and not breaks.threshold.any()
     )
@@ -318,7 +318,7 @@ def _groups(parts: Sequence[StageParts]) -> tuple[Indices, Indices]:
     pairs: list[int] = []
     for part in parts:
         activation = part.activation
-        if not isinstance(activation, MaxGroups):
+        if not activation.grouped:
             rows += [(0, 1, len(pairs))] * activation.choices
             continue
         plus, minus = activation.breaks.plus.tolist(), activation.breaks.minus.tolist()

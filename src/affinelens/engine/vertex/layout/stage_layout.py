@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma
 from affinelens.kernels.lanes import LANES
-from affinelens.network import Activation, MaxGroups, PiecewiseLinear
+from affinelens.network import Activation
 from affinelens.network.canonical import AffineSum, Stage
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Select
 from affinelens.restrict import RestrictedRows
@@ -113,9 +113,7 @@ def _constants_alone(linear: AffineSum, earlier: Sequence[Activation]) -> Floats
 
 def _lowest_offsets(activation: Activation) -> Floats:
     """The constant of each unit's lowest piece."""
-    if isinstance(activation, PiecewiseLinear):
-        return activation.offsets[:, 0]
-    return np.zeros(activation.size_out)
+    return activation.offsets[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,12 +174,12 @@ class StageParts:
 
     @property
     def grouped(self) -> bool:
-        return isinstance(self.activation, MaxGroups)
+        return self.activation.grouped
 
     @cached_property
     def has_unit_slopes(self) -> bool:
         """Whether all slopes are 0 or 1 or -1, so that multiplying by their differences rounds nothing."""
-        slopes = getattr(self.activation, "slopes", np.ones(1))
+        slopes = self.activation.slopes
         return bool(((slopes == 0.0) | (np.abs(slopes) == 1.0)).all())
 
     @cached_property
@@ -192,7 +190,7 @@ class StageParts:
     @cached_property
     def break_bound(self) -> Floats:
         """As :attr:`bound`, for what is added when a break is passed or a group's winner is known."""
-        if isinstance(self.activation, MaxGroups):
+        if self.grouped:
             return np.array([self.bound[a:b].max(axis=0) for a, b in pairwise(self.activation.starts.tolist())])
         return self._hyperplane_bound
 
@@ -298,13 +296,13 @@ def _pieces(activation: Activation) -> tuple[Floats, Floats, Floats]:
     """Change of slope at each break, what continuity leaves over there, and the slope below all breaks."""
     count = len(activation.breaks)
     jump, gap = np.zeros(count), np.zeros(count)
-    if not isinstance(activation, PiecewiseLinear):
+    if activation.grouped:
         return jump, gap, np.zeros(activation.size_in)
-    unit, position = np.nonzero(np.isfinite(activation.breakpoints))
-    if not (activation.breakpoints[unit, position].any() or activation.offsets.any()):
+    unit, position, thresholds = activation.breaks.choice, activation.sides.below, activation.breaks.threshold
+    if not (thresholds.any() or activation.offsets.any()):
         return activation.slopes[unit, position + 1] - activation.slopes[unit, position], gap, activation.slopes[:, 0]
     for b, (u, k) in enumerate(zip(unit.tolist(), position.tolist(), strict=True)):
-        t, s, o = activation.breakpoints[u, k], activation.slopes[u], activation.offsets[u]
+        t, s, o = thresholds[b], activation.slopes[u], activation.offsets[u]
         change = Fraction(s[k + 1]) - Fraction(s[k])
         jump[b] = float(change)
         left_over = abs(change * Fraction(t) + Fraction(o[k + 1]) - Fraction(o[k]))
@@ -395,9 +393,9 @@ def _lowest_exponent(values: Floats) -> int:
 
 def _is_relu(activation: Activation) -> bool:
     return (
-        isinstance(activation, PiecewiseLinear)
-        and activation.breakpoints.shape[1] == 1
-        and not activation.breakpoints.any()
+        not activation.grouped
+        and activation.pieces == 2
+        and not activation.breaks.threshold.any()
         and bool((activation.slopes == (0.0, 1.0)).all())
         and not activation.offsets.any()
     )
@@ -405,7 +403,5 @@ def _is_relu(activation: Activation) -> bool:
 
 def _largest_slopes(activation: Activation) -> Floats:
     """The steepest slope of each output."""
-    if isinstance(activation, PiecewiseLinear):
-        slopes: Floats = np.abs(activation.slopes).max(axis=1)
-        return slopes
-    return np.ones(activation.size_out)
+    slopes: Floats = np.abs(activation.slopes).max(axis=1)
+    return slopes

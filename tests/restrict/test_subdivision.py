@@ -1,4 +1,4 @@
-"""A domain walked in patches has the regions that it has as a whole."""
+"""A domain walked in subdomains has the regions that it has as a whole."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from affinelens.engine import vertex
 from affinelens.network import Network, PiecewiseLinear
 from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
-from affinelens.restrict import restrict
-from affinelens.restrict import subdivision as areas
+from affinelens.restrict import restrict, subdivision
 from affinelens.walk import Progress
 from restrict.drawn import dense_network, rational_points, small_box
 from walks import all_ways, facets_by_pattern, walked
 
 
 @pytest.fixture(autouse=True)
-def small_patches(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_subdomains(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut everything, as if a handful of units were many."""
-    monkeypatch.setattr(areas, "_MANY_SWITCHING", 4)
+    monkeypatch.setattr(subdivision, "_MANY_SWITCHING", 4)
     monkeypatch.setattr(vertex, "_MANY_COEFFICIENTS", 1)
 
 
@@ -44,7 +43,7 @@ def test_any_network(seed: int) -> None:
 
 
 @pytest.mark.parametrize("inputs", [1, 2, 3])
-def test_many_patches(inputs: int) -> None:
+def test_many_subdomains(inputs: int) -> None:
     network, box = _network(inputs, inputs=inputs), al.Box(-1, 1, dim=inputs)
     assert len(restrict(network, box.frame).subdomains) > 2
     assert len(all_ways(network, box)) > 10
@@ -73,7 +72,7 @@ def test_hyperplanes_that_coincide() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_units_with_several_breaks(seed: int) -> None:
-    """A patch above the upper break of a unit is above its lower one, even where its cover is not."""
+    """A subdomain above the upper break of a unit is above its lower one, even where its box is not."""
     rng = np.random.default_rng(seed)
     builder = GraphBuilder((2,))
     z = builder.add_constant(builder.matmul_right(builder.input(), 2 * rng.normal(size=(2, 7))), rng.normal(size=7) / 4)
@@ -85,18 +84,18 @@ def test_units_with_several_breaks(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_areas_cover_the_domain_once_and_lie_in_their_covers(seed: int) -> None:
+def test_subdomains_fill_the_domain_once_and_lie_in_their_boxes(seed: int) -> None:
     generator = np.random.default_rng(seed)
     network, box = _network(seed), al.Box(-1, 1, dim=2)
-    found = [area for area, _ in areas.bound_subdomains(network, box.frame)]
+    found = [subdomain for subdomain, _ in subdivision.bound_subdomains(network, box.frame)]
     assert len(found) > 2
     for point in rational_points(generator, box, 50):
         column = ExactMatrix.from_fractions([[v] for v in (*point, Fraction(1))])
         inside = [a for a in found if all(v >= 0 for v in (a.frame.rows.numerators * column.numerators).entries())]
         strictly = [a for a in inside if all(v > 0 for v in (a.frame.rows.numerators * column.numerators).entries())]
         assert len(strictly) == 1 or (not strictly and inside)
-        for area in inside:
-            place = area.cover.over(ExactMatrix.from_floats(np.eye(3))).to_floats()
+        for subdomain in inside:
+            place = subdomain.box.over(ExactMatrix.from_floats(np.eye(3))).to_floats()
             s = np.linalg.solve(place, np.array([*map(float, point), 1.0]))
             assert (np.abs(s) <= 1 + 1e-9).all()
 
@@ -138,7 +137,7 @@ def _area(corners: np.ndarray) -> float:
     return abs(float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1)))) / 2
 
 
-def test_neighbors_lie_beyond_the_borders_of_patches() -> None:
+def test_neighbors_lie_beyond_the_borders_of_subdomains() -> None:
     rs = al.enumerate(_network(9), al.Box(-1, 1, dim=2))
     borders = rs.facet_values >= rs.domain.frame.rows.shape[0]
     assert (rs.neighbor_values[borders] >= 0).all()

@@ -1,0 +1,51 @@
+"""Restricted stages: their pieces read as the network's, and back, and stored patterns read as both."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from affinelens.restrict import SwitchingChoices, restrict
+from restrict.drawn import dense_network, small_box
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_pieces_there_and_back_are_the_same(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    network = dense_network(generator, 3)
+    restricted = restrict(network, small_box(generator, 3).frame)
+    for stage in restricted.stages:
+        activation = network.stages[stage.stage].activation
+        own = np.stack([generator.integers(0, count, size=5) for count in stage.activation.piece_counts])
+        there = stage.in_network(own)
+        assert (there < activation.piece_counts[stage.choices][:, None]).all()
+        assert np.array_equal(stage.from_network(there), own)
+        assert np.array_equal(stage.from_network(there[:, 0]), own[:, 0])
+        assert np.array_equal(stage.choice_numbers - network.choice_offsets[stage.stage], stage.choices)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_patterns_of_the_restricted_network_read_in_the_network(seed: int) -> None:
+    generator = np.random.default_rng(100 + seed)
+    network = dense_network(generator, 2)
+    restricted = restrict(network, small_box(generator, 2).frame)
+    counts = [count for stage in restricted.stages for count in stage.activation.piece_counts.tolist()]
+    own = generator.integers(0, counts, size=(7, len(counts)))
+    whole = restricted.switching.whole(restricted.pieces(own))
+    assert whole.shape == (7, network.choice_offsets[-1])
+    for stage in restricted.stages:
+        first = int(np.searchsorted(restricted.switching.choices, stage.choice_numbers[0]))
+        assert np.array_equal(
+            stage.from_network(whole[:, stage.choice_numbers].T), own[:, first : first + len(stage.choices)].T
+        )
+
+
+def test_stored_patterns_tell_the_pieces_of_any_choices() -> None:
+    switching = SwitchingChoices(np.array([1, 4]), np.array([9, 0, 8, 7, 0, 6], dtype=np.uint8))
+    stored = np.array([[1, 2], [3, 4]], dtype=np.uint8)
+    assert switching.whole(stored).tolist() == [[9, 1, 8, 7, 2, 6], [9, 3, 8, 7, 4, 6]]
+    assert switching.pieces(stored, np.array([0, 1, 5, 4])).tolist() == [[9, 1, 6, 2], [9, 3, 6, 4]]
+    columns, are_stored = switching.columns(np.array([0, 1, 4, 5]))
+    assert are_stored.tolist() == [False, True, True, False]
+    assert columns[are_stored].tolist() == [0, 1]
+    assert SwitchingChoices.of_all(2).pieces(stored, np.array([1])).tolist() == [[2], [4]]
