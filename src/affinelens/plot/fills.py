@@ -1,4 +1,4 @@
-"""The colour of every region, for a name or numbers, and how to explain it beside a picture."""
+"""The color of every region, for a name or numbers, and how to explain it beside a picture."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 # At most so many classes or stages are named beside a picture.
 _MOST_NAMED = 12
-# Colours spread over the numbers from this percentile on, so that a few tiny regions do not take most of them.
+# Colors spread over the numbers from this percentile on, so that a few tiny regions do not take most of them.
 _LOWEST_SHOWN = 5.0
 _CLASS_STRENGTH = 0.55
 
 
 class Fills:
-    """Colours of regions, by what ``color`` asks for."""
+    """Colors of regions, by what ``color`` asks for."""
 
     def __init__(self, regions: Regions, color: str | ArrayLike) -> None:
         self._classes: Indices | None = None
@@ -52,7 +52,7 @@ class Fills:
         return self._paint[region].copy()
 
     def explain(self, ax: Any) -> None:
-        """A colour bar or a legend, where one is of use."""
+        """A color bar or a legend, where one is of use."""
         if self._scale is not None:
             explain_scale(ax, self._scale, self._name)
         elif self._classes is not None:
@@ -60,14 +60,14 @@ class Fills:
 
 
 def class_fills(numbers: Indices) -> Floats:
-    """Light colours of classes, as RGBA."""
+    """Light colors of classes, as RGBA."""
     full = colors_of(numbers, CLASSES)
     full[:, :3] = 1 - _CLASS_STRENGTH * (1 - full[:, :3])
     return full
 
 
 def explain_scale(ax: Any, scale: ScalarMappable, name: str) -> None:
-    """A colour bar as high as the picture."""
+    """A color bar as high as the picture."""
     if hasattr(ax, "get_zlim"):
         ax.figure.colorbar(scale, ax=ax, label=name, shrink=0.6, pad=0.1)
     else:
@@ -75,7 +75,7 @@ def explain_scale(ax: Any, scale: ScalarMappable, name: str) -> None:
 
 
 def explain_classes(ax: Any, numbers: Indices) -> None:
-    """Classes by colour."""
+    """Classes by color."""
     paint = class_fills(numbers)
     explain(ax, [Patch(color=paint[i], label=f"class {k}") for i, k in enumerate(numbers.tolist())])
 

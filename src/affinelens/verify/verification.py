@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,12 @@ from affinelens.verify.condition import ALWAYS, Condition, with_condition
 from affinelens.verify.onnx_check import OnnxCheck
 from affinelens.verify.relaxed_cells import Cells
 from affinelens.verify.unsafe_set import UnsafePart, unsafe_part
+from affinelens.verify.verdict import Result, Verdict
 from affinelens.verify.witness import Judge, Witness
 from affinelens.verify.witness_search import promising
 from affinelens.walk import (
     NO_DECISIONS,
     Ability,
-    Certificate,
     Limits,
     Outcome,
     ProgressFunction,
@@ -37,82 +36,6 @@ from affinelens.walk import (
 
 # How many cells on which the relaxed condition holds are found before they are looked at.
 _CELLS_AT_FIRST, _CELLS_FACTOR = 1, 64
-
-
-class Result(StrEnum):
-    """The answers of the VNN-COMP tools."""
-
-    SAT = "sat"
-    UNSAT = "unsat"
-    TIMEOUT = "timeout"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, eq=False)
-class Verdict:
-    """Whether any input satisfies a property's condition.
-
-    ``result`` is ``sat`` with a ``witness``, ``unsat`` (no input does: the property holds), ``timeout`` at the time
-    limit, or ``unknown`` if the user stopped it; ``reason`` says it in a sentence. ``regions`` were walked;
-    others were excluded by bounds before they were complete. ``unsafe`` is the exact set of all such inputs, a part a
-    case, if it was asked for.
-    """
-
-    result: Result
-    reason: str
-    seconds: float
-    regions: int
-    engines: tuple[str, ...]
-    certificate: Certificate
-    witness: Witness | None = None
-    unsafe: tuple[UnsafePart, ...] | None = None
-    notes: tuple[str, ...] = field(default=())
-
-    def __str__(self) -> str:
-        return str(self.result)
-
-    def to_json(self) -> dict[str, Any]:
-        """The verdict as plain data."""
-        return {
-            "result": str(self.result),
-            "reason": self.reason,
-            "seconds": round(self.seconds, 6),
-            "regions": self.regions,
-            "engines": list(self.engines),
-            "exact": True,
-            "witness": None if self.witness is None else self.witness.to_json(),
-            "unsafe": None if self.unsafe is None else [_unsafe_json(part) for part in self.unsafe],
-            "notes": list(self.notes),
-            "certificate": {**self.certificate.to_json(), "proves": self.proves},
-        }
-
-    @property
-    def proves(self) -> str:
-        """What is true therefore, in a sentence."""
-        if self.result in (Result.SAT, Result.UNSAT):
-            return f"{self.reason}; no verdict rests on a tolerance"
-        return "nothing about the property"
-
-
-def _unsafe_json(part: UnsafePart) -> dict[str, Any]:
-    polytopes = []
-    for region, volume in zip(part.regions, part.volumes.tolist(), strict=True):
-        weight, offset = region.halfspaces
-        polytopes.append(
-            {
-                "W": weight.tolist(),
-                "b": offset.tolist(),
-                "vertices": region.vertices.tolist(),
-                "volume": volume,
-            }
-        )
-    return {
-        "case": part.case + 1,
-        "complete": part.is_complete,
-        "volume": part.volume,
-        "share": part.share,
-        "polytopes": polytopes,
-    }
 
 
 def verify(
@@ -147,11 +70,26 @@ def verify(
         ``sat`` with a witness that was checked in rational arithmetic, and in floats by onnxruntime if the model is an
         ONNX file and onnxruntime is installed; ``unsat`` if the property holds; or ``timeout``.
 
+    Raises
+    ------
+    AffineLensError
+        If the model or the property cannot be taken, or they do not fit each other.
+
+    Notes
+    -----
+    A few thousand points and bounds over the domain often decide. Where they do not, costs a walk of the regions that
+    bounds leave, a case; ``all`` costs one more.
+
     Examples
     --------
     >>> import affinelens as al
-    >>> verdict = al.verify("net.onnx", "prop_3.vnnlib")  # doctest: +SKIP
-    >>> verdict.result, verdict.reason  # doctest: +SKIP
+    >>> from affinelens.domain import Case, Constraint
+    >>> from fractions import Fraction
+    >>> above_half = Constraint((), ((0, Fraction(1)),), Fraction(-1, 2))  # Y_0 >= 1/2
+    >>> prop = al.Property((1,), (1,), (Case(al.Box(-1, 1, dim=1), ((above_half,),)),))
+    >>> verdict = al.verify([([[1.0]], [0.0]), ([[0.25]], [0.0])], prop)  # or al.verify("net.onnx", "prop.vnnlib")
+    >>> print(verdict, "-", verdict.reason)
+    unsat - the property holds: no input satisfies its condition
     """
     started = time.monotonic()
     require_known(engine)

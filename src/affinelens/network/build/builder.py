@@ -267,8 +267,8 @@ class GraphBuilder:
         factors = _over_root(gain, variance, epsilon)
         rounded = "batch norm's gain / sqrt(variance + epsilon) was rounded once to float64"
         self.note(Note(NoteKind.ROUNDED, rounded, name))
-        centred = self.add_constant(tensor, -mean.reshape(per_channel))
-        scaled = self.scale(centred, factors.reshape(per_channel))
+        centered = self.add_constant(tensor, -mean.reshape(per_channel))
+        scaled = self.scale(centered, factors.reshape(per_channel))
         return self.add_constant(scaled, shift.reshape(per_channel))
 
     def activate(self, tensor: Tensor, activation: Activation, name: str, shape: Shape | None = None) -> Tensor:

@@ -81,7 +81,7 @@ def clip(builder: GraphBuilder, tensor: Tensor, low: Floats, high: Floats, name:
 
 
 def _clipping(low: Floats, high: Floats) -> PiecewiseLinear:
-    """Pieces below, between and above; a piece that is not there repeats its neighbour."""
+    """Pieces below, between and above; a piece that is not there repeats its neighbor."""
     bounded, capped = np.isfinite(low), np.isfinite(high)
     zeros, ones = np.zeros(len(low)), np.ones(len(low))
     floor, ceiling = np.where(bounded, low, 0.0), np.where(capped, high, 0.0)

@@ -90,7 +90,7 @@ def _resize_nearest(
 
 
 def _resize_linear(builder: GraphBuilder, tensor: Tensor, axis: int, outputs: int, where: Coordinate) -> Tensor:
-    """Every output entry along the axis is a mean of its two neighbours, weighted by its distance from them."""
+    """Every output entry along the axis is a mean of its two neighbors, weighted by its distance from them."""
     _require_result(tensor, axis, outputs)
     size = tensor.shape[axis]
     places = [min(max(where(j), Fraction(0)), Fraction(size - 1)) for j in range(outputs)]
@@ -102,10 +102,10 @@ def _resize_linear(builder: GraphBuilder, tensor: Tensor, axis: int, outputs: in
         )
     lower = [floor(place) for place in places]
     upper_weight = [int((place - base) * common) for place, base in zip(places, lower, strict=True)]
-    neighbours = np.array([lower, [min(base + 1, size - 1) for base in lower]])
+    neighbors = np.array([lower, [min(base + 1, size - 1) for base in lower]])
     weights = np.array([[common - weight for weight in upper_weight], upper_weight], dtype=np.float64)
     shape = (*tensor.shape[:axis], outputs, *tensor.shape[axis + 1 :])
-    columns = np.stack([np.take(tensor.positions, row, axis) for row in neighbours], axis=-1)
+    columns = np.stack([np.take(tensor.positions, row, axis) for row in neighbors], axis=-1)
     along = (1,) * axis + (outputs,) + (1,) * (len(shape) - axis - 1)
     values = np.broadcast_to(np.stack([row.reshape(along) for row in weights], axis=-1), columns.shape)
     used = values != 0

@@ -154,7 +154,7 @@ class Arbiter:
         return point
 
     def _meet(self, rows: list[Row]) -> Point:
-        """As :func:`_meet`; the same rows meet again in neighbouring cells."""
+        """As :func:`_meet`; the same rows meet again in neighboring cells."""
         key = tuple(rows)
         point = self._points.get(key)
         if point is None:
