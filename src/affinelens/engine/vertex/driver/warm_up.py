@@ -9,7 +9,7 @@ from affinelens.kernels.announcement import compile_announced
 from affinelens.walk import ProgressFunction, waiting_for
 from affinelens.engine.vertex.kernels.arrangement import advance, walk
 from affinelens.engine.vertex.layout.program import compile_program
-from affinelens.engine.vertex.layout.state import new_state
+from affinelens.engine.vertex.layout.first_state import new_state
 from affinelens.network import compile_model
 
 

@@ -19,6 +19,7 @@ from affinelens.engine.vertex.kernels.frames import pop, push, take_slot
 from affinelens.engine.vertex.kernels.last_cut import ORDINARY_CUT, halve
 from affinelens.kernels.compilation import entry, inlined, kernel, merged
 from affinelens.kernels.lanes import LANES
+from affinelens.engine.vertex.layout import endings, kinds, phases
 from affinelens.engine.vertex.layout.program import (
     BREAK_OFFSET, CHOICE, CHOICE_OFFSET, FOLLOWED, FOLLOWERS, GROUPED, GROUP_SIZE, PAIRS, UNITS, Compiled, Program,
 )  # fmt: skip
@@ -27,13 +28,7 @@ from affinelens.engine.vertex.kernels.selecting import select_side, select_winne
 from affinelens.engine.vertex.kernels.stage_opening import (
     add_breaks, add_winners, follow, inherit_sums, is_carried, name_winners, open_stage, room_for_levels,
 )  # fmt: skip
-from affinelens.engine.vertex.layout.state import (
-    ABOVE, ANSWER, ARENA_USED, BELOW, BIT, BRANCHING, BREAK, CLIPPED, CONCLUDING, COUNT, DEPTH, DOMAIN,
-    END, ENTERED, FINISHED, FRESH, FRESH_COUNT, FULL, GROUP, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_LEVELS,
-    GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, LIVE, NEXT, OPEN, ORDINARY, PAUSED, PHASE,
-    REQUESTS, SECTION, SECTIONS, SELECTED, SIDE, SLOT, SPLIT, SPLIT_BY_GROUP, STAGE, STARTED, UNDECIDED, UNIT, VERTEX,
-    WANTED, WINNER, WORK, Arena, Functions, Results, Rows, Stack, State,
-)  # fmt: skip
+from affinelens.engine.vertex.layout.state import BREAK, Arena, Functions, Results, Rows, Stack, State
 from affinelens.engine.vertex.kernels.vertices import copy_vertex, evaluate, look_again
 
 # What a cell needs, if not a cut: nothing more in this stage; that its group's winner be noted; nothing right now.
@@ -48,24 +43,24 @@ def walk(
     """Go on with a walk until it is finished, its budget of work is spent, or it needs something."""
     frame = stack.frame
     _apply_answers(control, arena.bits, stack.used.shape[1], requests)
-    control[WORK] = 0
-    while control[DEPTH] > 0:
-        if control[WORK] > budget:
-            return PAUSED
-        f = control[DEPTH] - 1
-        phase = frame[f, PHASE]
-        if phase == BRANCHING:
-            if frame[f, NEXT] >= frame[f, END]:
+    control.work = 0
+    while control.depth > 0:
+        if control.work > budget:
+            return endings.PAUSED
+        f = control.depth - 1
+        phase = frame[f].phase
+        if phase == phases.BRANCHING:
+            if frame[f].next >= frame[f].end:
                 pop(control, stack, f)
                 continue
             status = _next_child(program, control, arena, stack, rows, functions, results, f)
-        elif frame[f, KIND] == SECTION:
-            status = FINISHED
-            if phase == OPEN:
+        elif frame[f].kind == kinds.SECTION:
+            status = endings.FINISHED
+            if phase == phases.OPEN:
                 status = next_section(program, control, arena, stack, rows, functions, requests, f)
-            if status == FINISHED and frame[f, PHASE] == CONCLUDING:
+            if status == endings.FINISHED and frame[f].phase == phases.CONCLUDING:
                 status = conclude_section(program, control, arena, stack, rows, f)
-        elif phase == OPEN:
+        elif phase == phases.OPEN:
             unit = _choose(program, stack, rows, f)
             if unit >= 0:
                 status = halve(program, control, arena, stack, rows, results, f, unit)
@@ -76,16 +71,16 @@ def walk(
             elif unit == _WON:
                 status = _win(program, stack, rows, f)
             else:
-                status = FINISHED
-        elif phase == SPLIT_BY_GROUP:
+                status = endings.FINISHED
+        elif phase == phases.SPLIT_BY_GROUP:
             status = _next_candidate(program, control, stack, f)
-        elif phase == STARTED:
+        elif phase == phases.STARTED:
             status = _start(program, control, arena, stack, rows, requests, f)
         else:
             status = _settle(program, control, arena, stack, rows, functions, f)
-        if status != FINISHED:
+        if status != endings.FINISHED:
             return status
-    return FINISHED
+    return endings.FINISHED
 
 
 def advance(compiled: Compiled, state: State, budget: int) -> int:
@@ -100,53 +95,53 @@ def advance(compiled: Compiled, state: State, budget: int) -> int:
 def _apply_answers(control: Any, bits: Any, words: int, requests: Any) -> None:
     """Record the signs that rational arithmetic found."""
     half = (bits.shape[1] - words) >> 1
-    for i in range(control[REQUESTS]):
-        vertex, unit, answer = requests[i, VERTEX], requests[i, BIT], requests[i, ANSWER]
+    for i in range(control.requests):
+        vertex, unit, answer = requests[i].vertex, requests[i].bit, requests[i].answer
         bit = ONE << np.uint64(unit & 63)
         if answer > 0:
             bits[vertex, words + (unit >> 6)] |= bit
         elif answer < 0:
             bits[vertex, words + half + (unit >> 6)] |= bit
-    control[REQUESTS] = 0
+    control.requests = 0
 
 
 @kernel
 def _start(program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, requests: Any, f: int) -> int:
     """Find the signs of the domain's rows at the corners of the unit cube."""
-    count, words = stack.frame[f, COUNT], stack.used.shape[1]
-    stage, live = stack.frame[f, STAGE], stack.frame[f, LIVE]
+    count, words = stack.frame[f].count, stack.used.shape[1]
+    stage, live = stack.frame[f].stage, stack.frame[f].live
     asked = evaluate(
         program, control, arena, rows, stack.slot, requests, stack.cutting, f, live, stage, ZERO, count, words
     )
     if asked < 0:
-        return GROW_REQUESTS
-    control[REQUESTS] = asked
-    stack.frame[f, PHASE] = ENTERED
-    return UNDECIDED if asked > 0 else FINISHED
+        return endings.GROW_REQUESTS
+    control.requests = asked
+    stack.frame[f].phase = phases.ENTERED
+    return endings.UNDECIDED if asked > 0 else endings.FINISHED
 
 
 @merged
 def _choose(program: Program, stack: Stack, rows: Rows, f: int) -> int:
     """The hyperplane to cut frame f's cell by, with the children that are wanted; or what else is to be done."""
     frame = stack.frame
-    if frame[f, KIND] == CLIPPED:
+    if frame[f].kind == kinds.CLIPPED:
         return _next_rival(program, stack, rows, f)
     unit = -1
-    for w in range(frame[f, LIVE]):
+    for w in range(frame[f].live):
         if stack.cutting[f, w] != NONE:
             unit = 64 * w + lowest_bit(stack.cutting[f, w])
             break
     if unit < 0:
         return _NONE_CUTS
-    stage = frame[f, STAGE]
-    frame[f, NEXT] = 1 if frame[f, KIND] == DOMAIN else 0
-    frame[f, END] = 2
+    stage = frame[f].stage
+    frame[f].next = 1 if frame[f].kind == kinds.DOMAIN else 0
+    frame[f].end = 2
     if stage >= 0 and program.stage[stage, GROUPED]:
         b = rows.whole[program.domain_rows + program.stage[stage, BREAK_OFFSET] + unit, program.dim + BREAK]
         choice = program.stage[stage, CHOICE_OFFSET] + program.hyperplane[b, CHOICE]
-        frame[f, GROUP] = choice
-        frame[f, PHASE] = SPLIT_BY_GROUP
-        frame[f, END] = program.group[choice, GROUP_SIZE]
+        frame[f].group = choice
+        frame[f].phase = phases.SPLIT_BY_GROUP
+        frame[f].end = program.group[choice, GROUP_SIZE]
         return _CHOSEN
     return unit
 
@@ -156,7 +151,7 @@ def _is_unwanted(program: Program, stack: Stack, rows: Rows, f: int, stage: int)
     """Whether frame f's cell, which is one of the last stage, lies below a break of every clause."""
     offset = program.stage[stage, BREAK_OFFSET]
     first = program.domain_rows + offset
-    for w in range(stack.frame[f, LIVE]):
+    for w in range(stack.frame[f].live):
         cutting = stack.cutting[f, w]
         while cutting != NONE:  # signs may be left over from another part
             b = rows.whole[first + 64 * w + lowest_bit(cutting), program.dim + BREAK]
@@ -174,20 +169,20 @@ def _leave(
 ) -> int:  # fmt: skip
     """A stage is finished on a cell: write it down if the stage is the last, otherwise open the next."""
     frame = stack.frame
-    stage = frame[f, STAGE]
+    stage = frame[f].stage
     if stage >= 0 and program.stage[stage, GROUPED]:
         name_winners(program, rows, stage)
     if stage == program.stages - 1:
-        status = emit(program, control, arena, stack, rows, results, frame[f, IDS], frame[f, COUNT], f)
-        if status == FULL:
+        status = emit(program, control, arena, stack, rows, results, frame[f].ids, frame[f].count, f)
+        if status == endings.FULL:
             return status
     else:
         status = _enter(program, control, arena, stack, rows, functions, requests, f)
-        if status != FINISHED and status != UNDECIDED:
+        if status != endings.FINISHED and status != endings.UNDECIDED:
             return status
-    frame[f, PHASE] = BRANCHING
-    frame[f, NEXT] = 0
-    frame[f, END] = 0
+    frame[f].phase = phases.BRANCHING
+    frame[f].next = 0
+    frame[f].end = 0
     if stage >= 0:
         results.counts[stage] += 1
     return status
@@ -197,29 +192,29 @@ def _leave(
 def _next_candidate(program: Program, control: Any, stack: Stack, f: int) -> int:
     """Push the part of a cell where the next member of a group wins."""
     frame = stack.frame
-    candidate = frame[f, NEXT]
-    if candidate >= frame[f, END]:
+    candidate = frame[f].next
+    if candidate >= frame[f].end:
         pop(control, stack, f)
-        return FINISHED
+        return endings.FINISHED
     g = f + 1
     if g >= len(frame):
-        return GROW_FRAMES
-    frame[f, NEXT] += 1
+        return endings.GROW_FRAMES
+    frame[f].next += 1
     selected = select_winner(program, control, stack, f, candidate)
     if selected == 0:
-        return FINISHED
-    push(control, frame, f, frame[f, STAGE], OPEN, CLIPPED)
-    frame[g, SELECTED] = selected
-    frame[g, IDS] = frame[f, IDS]
-    frame[g, COUNT] = frame[f, COUNT]
-    frame[g, GROUP] = frame[f, GROUP]
-    frame[g, WINNER] = candidate
-    for w in range(frame[f, LIVE]):
+        return endings.FINISHED
+    push(control, frame, f, frame[f].stage, phases.OPEN, kinds.CLIPPED)
+    frame[g].selected = selected
+    frame[g].ids = frame[f].ids
+    frame[g].count = frame[f].count
+    frame[g].group = frame[f].group
+    frame[g].winner = candidate
+    for w in range(frame[f].live):
         stack.cutting[g, w] = stack.cutting[f, w]
     for w in range(stack.used.shape[1]):
         stack.used[g, w] = stack.used[f, w]
     inherit_sums(program, stack, f, g)
-    return FINISHED
+    return endings.FINISHED
 
 
 @kernel
@@ -238,7 +233,7 @@ def _cuts(program: Program, stack: Stack, rows: Rows, f: int, stage: int, b: int
 def _next_rival(program: Program, stack: Stack, rows: Rows, f: int) -> int:
     """The next hyperplane between a group's candidate and a rival, and the side on which the candidate wins."""
     frame = stack.frame
-    stage, choice, candidate = frame[f, STAGE], frame[f, GROUP], frame[f, WINNER]
+    stage, choice, candidate = frame[f].stage, frame[f].group, frame[f].winner
     size, table = program.group[choice, GROUP_SIZE], program.group[choice, PAIRS]
     for rival in range(size):
         if rival == candidate:
@@ -246,14 +241,14 @@ def _next_rival(program: Program, stack: Stack, rows: Rows, f: int) -> int:
         b = program.stage[stage, BREAK_OFFSET] + program.pairs[table + candidate * size + rival]
         unit = _cuts(program, stack, rows, f, stage, b)
         if unit >= 0:
-            frame[f, NEXT] = 1 if candidate < rival else 0
-            frame[f, END] = frame[f, NEXT] + 1
+            frame[f].next = 1 if candidate < rival else 0
+            frame[f].end = frame[f].next + 1
             return unit
         lost = rows.sign[b] < 0 if candidate < rival else rows.sign[b] >= 0
         if lost:
-            frame[f, PHASE] = BRANCHING
-            frame[f, NEXT] = 0
-            frame[f, END] = 0
+            frame[f].phase = phases.BRANCHING
+            frame[f].next = 0
+            frame[f].end = 0
             return _CHOSEN
     return _WON
 
@@ -262,7 +257,7 @@ def _next_rival(program: Program, stack: Stack, rows: Rows, f: int) -> int:
 def _win(program: Program, stack: Stack, rows: Rows, f: int) -> int:
     """A group's candidate has beaten all rivals on frame f's cell, which becomes an ordinary one."""
     frame = stack.frame
-    stage, choice = frame[f, STAGE], frame[f, GROUP]
+    stage, choice = frame[f].stage, frame[f].group
     size, table = program.group[choice, GROUP_SIZE], program.group[choice, PAIRS]
     first = program.stage[stage, BREAK_OFFSET]
     for a in range(size):
@@ -270,8 +265,8 @@ def _win(program: Program, stack: Stack, rows: Rows, f: int) -> int:
             unit = _cuts(program, stack, rows, f, stage, first + program.pairs[table + a * size + b])
             if unit >= 0:
                 stack.cutting[f, unit >> 6] &= ~(ONE << np.uint64(unit & 63))
-    frame[f, KIND] = ORDINARY
-    return FINISHED
+    frame[f].kind = kinds.ORDINARY
+    return endings.FINISHED
 
 
 @merged
@@ -285,34 +280,34 @@ def _cut(
     """
     frame, ids = stack.frame, arena.ids
     d, lanes, words, half = program.dim, program.lanes, stack.used.shape[1], stack.cutting.shape[1]
-    stage, g = frame[f, STAGE], f + 1
+    stage, g = frame[f].stage, f + 1
     place = unit + (0 if stage < 0 else program.domain_rows + program.stage[stage, BREAK_OFFSET])
-    n, start, top = frame[f, COUNT], frame[f, IDS], control[IDS_USED]
+    n, start, top = frame[f].count, frame[f].ids, control.ids_used
     if g >= len(frame):
-        return GROW_FRAMES
+        return endings.GROW_FRAMES
     if top + n > len(ids) or n + LANES > len(arena.upper):
-        return GROW_IDS
+        return endings.GROW_IDS
     slot = take_slot(stack, f, place)
     if slot < 0:
-        return GROW_SLOTS
+        return endings.GROW_SLOTS
     n_below, n_above, n_level = separate(arena, start, n, top, words, half, unit)
-    first = control[ARENA_USED]
+    first = control.arena_used
     crossings = list_edges(arena, start, n, top, n_below, n_above, words, d)
     if crossings < 0:
-        return GROW_IDS
+        return endings.GROW_IDS
     fresh = first + crossings
     if fresh + n_level > len(arena.bits):
-        return GROW_ARENA
+        return endings.GROW_ARENA
     cross_edges(control, arena, rows, stack.slot, place, slot, top, crossings, first, words, lanes, d)
     copy_level(arena, n_level, fresh, slot, lanes, d)
     n_fresh = fresh - first + n_level
     if top + n_below + n_fresh + n_above > len(ids):
-        return GROW_IDS
+        return endings.GROW_IDS
     for i in range(n_fresh):
         ids[top + n_below + i] = first + i
     for i in range(n_above):
         ids[top + n_below + n_fresh + i] = arena.upper[i]
-    live = frame[f, LIVE]
+    live = frame[f].live
     for w in range(live):
         stack.cutting[g, w] = stack.cutting[f, w]
     stack.cutting[g, unit >> 6] &= ~(ONE << np.uint64(unit & 63))
@@ -320,19 +315,19 @@ def _cut(
         program, control, arena, rows, stack.slot, requests, stack.cutting, g, live, stage, first, fresh - first, words
     )
     if asked < 0:
-        return GROW_REQUESTS
-    control[REQUESTS] = asked
-    control[ARENA_USED] = first + n_fresh
-    control[IDS_USED] = top + n_below + n_fresh + n_above
-    control[WORK] += 4 + n
-    frame[f, SPLIT] = top
-    frame[f, BELOW] = n_below
-    frame[f, ABOVE] = n_above
-    frame[f, FRESH] = first
-    frame[f, FRESH_COUNT] = n_fresh
-    frame[f, UNIT] = unit
-    frame[f, PHASE] = BRANCHING
-    return UNDECIDED if asked > 0 else FINISHED
+        return endings.GROW_REQUESTS
+    control.requests = asked
+    control.arena_used = first + n_fresh
+    control.ids_used = top + n_below + n_fresh + n_above
+    control.work += 4 + n
+    frame[f].split = top
+    frame[f].below = n_below
+    frame[f].above = n_above
+    frame[f].fresh = first
+    frame[f].fresh_count = n_fresh
+    frame[f].unit = unit
+    frame[f].phase = phases.BRANCHING
+    return endings.UNDECIDED if asked > 0 else endings.FINISHED
 
 
 @merged
@@ -342,19 +337,19 @@ def _next_child(
 ) -> int:  # fmt: skip
     """Go down to one side of a cut."""
     frame, ids, bits = stack.frame, arena.ids, arena.bits
-    side, stage, n_fresh = frame[f, NEXT], frame[f, STAGE], frame[f, FRESH_COUNT]
-    start = frame[f, SPLIT]
+    side, stage, n_fresh = frame[f].next, frame[f].stage, frame[f].fresh_count
+    start = frame[f].split
     selected = select_side(program, control, stack, rows, f, side)
     if selected == 0:
-        frame[f, NEXT] += 1
-        return FINISHED
-    n = frame[f, BELOW] + n_fresh
+        frame[f].next += 1
+        return endings.FINISHED
+    n = frame[f].below + n_fresh
     if side == 1:
-        start += frame[f, BELOW]
-        n = n_fresh + frame[f, ABOVE]
+        start += frame[f].below
+        n = n_fresh + frame[f].above
     g = f + 1
-    stack.slot[frame[f, SLOT], SIDE] = 2 * side - 1
-    words, half, live = stack.used.shape[1], stack.cutting.shape[1], frame[f, LIVE]
+    stack.slot[frame[f].slot].side = 2 * side - 1
+    words, half, live = stack.used.shape[1], stack.cutting.shape[1], frame[f].live
     left = NONE
     passed = ZERO
     carries = stage >= 0 and is_carried(program, stage)
@@ -387,27 +382,27 @@ def _next_child(
             decided = stack.cutting[f, w] & ~both
             stack.cutting[g, w] = both
             passed = _record_signs(program, functions, rows, stage, w, decided, positive, negative, carries, passed)
-    if left == NONE and stage == program.stages - 1 and frame[f, KIND] == ORDINARY:
+    if left == NONE and stage == program.stages - 1 and frame[f].kind == kinds.ORDINARY:
         status = emit(program, control, arena, stack, rows, results, start, n, g)
-        if status == FULL:
+        if status == endings.FULL:
             return status
         results.counts[stage] += 1
-        frame[f, NEXT] += 1
+        frame[f].next += 1
         return status
     if stage < program.stages - 1:
         inherit_sums(program, stack, f, g)
-    if carries and add_breaks(program, functions, stack, g, stage, passed) != FINISHED:
-        return GROW_LEVELS
-    frame[f, NEXT] += 1
-    push(control, frame, f, stage, OPEN, frame[f, KIND])
-    frame[g, SELECTED] = selected
-    frame[g, IDS] = start
-    frame[g, COUNT] = n
-    frame[g, GROUP] = frame[f, GROUP]
-    frame[g, WINNER] = frame[f, WINNER]
-    if frame[g, KIND] == WANTED and _is_unwanted(program, stack, rows, g, stage):
+    if carries and add_breaks(program, functions, stack, g, stage, passed) != endings.FINISHED:
+        return endings.GROW_LEVELS
+    frame[f].next += 1
+    push(control, frame, f, stage, phases.OPEN, frame[f].kind)
+    frame[g].selected = selected
+    frame[g].ids = start
+    frame[g].count = n
+    frame[g].group = frame[f].group
+    frame[g].winner = frame[f].winner
+    if frame[g].kind == kinds.WANTED and _is_unwanted(program, stack, rows, g, stage):
         pop(control, stack, g)
-    return FINISHED
+    return endings.FINISHED
 
 
 @inlined
@@ -446,19 +441,19 @@ def _enter(
     """Open the next stage on the finished cell of frame f: its functions, candidates, and their signs."""
     frame, ids = stack.frame, arena.ids
     d = program.dim
-    stage, n, start = frame[f, STAGE] + 1, frame[f, COUNT], frame[f, IDS]
-    first, top = control[ARENA_USED], control[IDS_USED]
+    stage, n, start = frame[f].stage + 1, frame[f].count, frame[f].ids
+    first, top = control.arena_used, control.ids_used
     g = f + 1
     if g >= len(frame):
-        return GROW_FRAMES
+        return endings.GROW_FRAMES
     if top + n > len(ids):
-        return GROW_IDS
+        return endings.GROW_IDS
     if first + n > len(arena.bits):
-        return GROW_ARENA
+        return endings.GROW_ARENA
     if not room_for_levels(program, functions, stack, f, stage, 4):
-        return GROW_LEVELS
+        return endings.GROW_LEVELS
     if stage > 0 and not room_for_levels(program, functions, stack, f, stage - 1, 4):
-        return GROW_LEVELS
+        return endings.GROW_LEVELS
     words, half = stack.used.shape[1], stack.cutting.shape[1]
     for i in range(n):
         v = ids[start + i]
@@ -482,20 +477,20 @@ def _enter(
                     program, control, arena, rows, stack.slot, requests, stack.cutting, g, w, stage, v, words, asked
                 )
                 if asked < 0:
-                    return GROW_REQUESTS
+                    return endings.GROW_REQUESTS
     if passed > 0 and is_carried(program, stage):
         add_breaks(program, functions, stack, g, stage, passed)
     for w in range(words):
         stack.used[g, w] = stack.used[f, w]
-    control[WORK] += n + candidates + program.stage[stage, UNITS]
-    control[REQUESTS] = asked
-    push(control, frame, f, stage, ENTERED, ORDINARY)
-    frame[g, LIVE] = live
-    frame[g, IDS] = top
-    frame[g, COUNT] = n
-    control[ARENA_USED] = first + n
-    control[IDS_USED] = top + n
-    return UNDECIDED if asked > 0 else FINISHED
+    control.work += n + candidates + program.stage[stage, UNITS]
+    control.requests = asked
+    push(control, frame, f, stage, phases.ENTERED, kinds.ORDINARY)
+    frame[g].live = live
+    frame[g].ids = top
+    frame[g].count = n
+    control.arena_used = first + n
+    control.ids_used = top + n
+    return endings.UNDECIDED if asked > 0 else endings.FINISHED
 
 
 @merged
@@ -504,11 +499,11 @@ def _settle(
 ) -> int:
     """After all signs of a stage are known: which candidates really cut the cell."""
     frame, ids, bits = stack.frame, arena.ids, arena.bits
-    stage, start, n = frame[f, STAGE], frame[f, IDS], frame[f, COUNT]
+    stage, start, n = frame[f].stage, frame[f].ids, frame[f].count
     words, half = stack.used.shape[1], stack.cutting.shape[1]
     carries = stage >= 0 and is_carried(program, stage)
     passed = ZERO
-    for w in range(frame[f, LIVE]):
+    for w in range(frame[f].live):
         candidates = stack.cutting[f, w]
         if candidates == NONE:
             continue
@@ -521,19 +516,19 @@ def _settle(
         stack.cutting[f, w] = both
         decided = candidates & ~both
         passed = _record_signs(program, functions, rows, stage, w, decided, positive, negative, carries, passed)
-    frame[f, PHASE] = OPEN
+    frame[f].phase = phases.OPEN
     if passed > 0:
         add_breaks(program, functions, stack, f, stage, passed)
     if len(program.wanted) > 0 and stage == program.stages - 1:
-        frame[f, KIND] = WANTED
+        frame[f].kind = kinds.WANTED
         if _is_unwanted(program, stack, rows, f, stage):
             pop(control, stack, f)
-        return FINISHED
+        return endings.FINISHED
     if len(program.wanted) > 0 and stage >= 0 and stage == program.stages - 2:
         if can_be_left(program, functions, arena, stack, rows, f, stage):
             pop(control, stack, f)
-        return FINISHED
+        return endings.FINISHED
     in_full = stage >= program.selected_stages and stage == program.stages - 1 and stage >= 0
-    if control[SECTIONS] and in_full and not program.stage[stage, GROUPED]:
+    if control.sections and in_full and not program.stage[stage, GROUPED]:
         count_frame(control, stack, f, program.dim)
-    return FINISHED
+    return endings.FINISHED

@@ -3,7 +3,7 @@
 The number of cells that hyperplanes H_1 .. H_m cut a polytope into is ``1 + sum_k cells(H_1 .. H_(k-1) on H_k)``: each
 hyperplane adds as many cells as the earlier ones cut it into. So a cell of the last stage is never made; what is made
 are its *sections* by hyperplanes, by two hyperplanes, and so on down to segments, on which crossings are counted. A
-frame of kind SECTION is such a section: its dimension is in column DIMENSION, and its hyperplanes from NEXT to END are
+frame of the kind SECTION is such a section: it knows its dimension, and its hyperplanes from ``next`` to ``end`` are
 still to come. Hyperplanes that coincide on a section count once; so do crossings at the same point of a segment, and
 that two crossings differ must be proved.
 """
@@ -20,11 +20,10 @@ from affinelens.engine.vertex.kernels.edges import copy_level, cross_edges, list
 from affinelens.engine.vertex.kernels.frames import pop, push, take_slot
 from affinelens.kernels.compilation import inlined, merged
 from affinelens.kernels.lanes import LANES, above, chosen, largest, load, splat, store
+from affinelens.engine.vertex.layout import endings, kinds, phases
 from affinelens.engine.vertex.layout.program import BREAK_OFFSET, Program
 from affinelens.engine.vertex.layout.state import (
-    ARENA_USED, BLOCK_BASE, BLOCK_SIZE, CONCLUDING, COUNT, DECIDED, DIMENSION, EMITTED, END, FINISHED, FRESH,
-    FRESH_COUNT, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, LIVE, NEXT, OPEN,
-    PHASE, REQUESTS, SECTION, SPLIT, STAGE, UNDECIDED, UNIT, WORK, Arena, Functions, Rows, Stack,
+    BLOCK_BASE, BLOCK_SIZE, Arena, Functions, Rows, Stack,
 )  # fmt: skip
 from affinelens.engine.vertex.kernels.vertices import block_of, evaluate, values_at
 
@@ -39,58 +38,58 @@ def next_section(
     """Restrict frame f's hyperplanes to the next of them; a frame that has done all is left."""
     frame, ids = stack.frame, arena.ids
     d, lanes, words, half = program.dim, program.lanes, stack.used.shape[1], stack.cutting.shape[1]
-    live = frame[f, LIVE]
-    control[ARENA_USED] = frame[f, FRESH]
-    control[IDS_USED] = frame[f, SPLIT]
-    unit = _next_bit(stack.cutting, f, frame[f, NEXT], live)
-    if unit < 0 or unit >= frame[f, END]:
+    live = frame[f].live
+    control.arena_used = frame[f].fresh
+    control.ids_used = frame[f].split
+    unit = _next_bit(stack.cutting, f, frame[f].next, live)
+    if unit < 0 or unit >= frame[f].end:
         pop(control, stack, f)
-        return FINISHED
+        return endings.FINISHED
     if _is_first(stack.cutting, f, unit):  # nothing cuts the section
-        control[EMITTED] += 1
-        frame[f, NEXT] = unit + 1
-        return FINISHED
-    stage, n, start, g = frame[f, STAGE], frame[f, COUNT], frame[f, IDS], f + 1
+        control.emitted += 1
+        frame[f].next = unit + 1
+        return endings.FINISHED
+    stage, n, start, g = frame[f].stage, frame[f].count, frame[f].ids, f + 1
     place = unit + program.domain_rows + program.stage[stage, BREAK_OFFSET]
-    top, first = control[IDS_USED], control[ARENA_USED]
+    top, first = control.ids_used, control.arena_used
     if g >= len(frame):
-        return GROW_FRAMES
+        return endings.GROW_FRAMES
     if top + n > len(ids) or n + LANES > len(arena.upper):
-        return GROW_IDS
+        return endings.GROW_IDS
     slot = take_slot(stack, f, place)
     if slot < 0:
-        return GROW_SLOTS
+        return endings.GROW_SLOTS
     n_below, n_above, n_level = separate(arena, start, n, top, words, half, unit)
     crossings = list_edges(arena, start, n, top, n_below, n_above, words, d)
     if crossings < 0:
-        return GROW_IDS
+        return endings.GROW_IDS
     fresh = first + crossings
     if fresh + n_level > len(arena.bits):
-        return GROW_ARENA
+        return endings.GROW_ARENA
     cross_edges(control, arena, rows, stack.slot, place, slot, top, crossings, first, words, lanes, d)
-    frame[f, UNIT] = unit
-    frame[f, FRESH_COUNT] = fresh - first + n_level
-    control[WORK] += 4 + n
+    frame[f].unit = unit
+    frame[f].fresh_count = fresh - first + n_level
+    control.work += 4 + n
     for w in range(live):
         stack.cutting[g, w] = stack.cutting[f, w] & _bits_before(unit, w)
-    if frame[f, DIMENSION] == 2 and n_level == 0:
+    if frame[f].dimension == 2 and n_level == 0:
         crossings = _count_crossings(
             program, control, arena, rows.block, functions.shares, stack.cutting, g, live, stage, first
         )
         if crossings >= 0:
-            control[EMITTED] += 1 + crossings
-            frame[f, NEXT] = unit + 1
-            return FINISHED
+            control.emitted += 1 + crossings
+            frame[f].next = unit + 1
+            return endings.FINISHED
     copy_level(arena, n_level, fresh, slot, lanes, d)
     asked = evaluate(
         program, control, arena, rows, stack.slot, requests, stack.cutting, g, live, stage, first, fresh - first, words
     )
     if asked < 0:
-        return GROW_REQUESTS
-    control[REQUESTS] = asked
-    control[ARENA_USED] = fresh + n_level
-    frame[f, PHASE] = CONCLUDING
-    return UNDECIDED if asked > 0 else FINISHED
+        return endings.GROW_REQUESTS
+    control.requests = asked
+    control.arena_used = fresh + n_level
+    frame[f].phase = phases.CONCLUDING
+    return endings.UNDECIDED if asked > 0 else endings.FINISHED
 
 
 @inlined
@@ -140,7 +139,7 @@ def _count_crossings(
     reach = splat(0.0)
     for w in range(live):
         rest = cutting[g, w]
-        control[DECIDED] += 2 * count_bits(rest)
+        control.decided += 2 * count_bits(rest)
         while rest != NONE:
             shift = lowest_bit(rest) & 56
             wanted = np.int64(rest >> np.uint64(shift)) & 255
@@ -178,19 +177,19 @@ def _count_crossings(
 def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, f: int) -> int:
     """All signs on a section are known: count it, and go into it if it is cut more than once."""
     frame, ids, bits = stack.frame, arena.ids, arena.bits
-    unit, first, n = frame[f, UNIT], frame[f, FRESH], frame[f, FRESH_COUNT]
+    unit, first, n = frame[f].unit, frame[f].fresh, frame[f].fresh_count
     g = f + 1
     if g >= len(frame):
-        return GROW_FRAMES
-    top = control[IDS_USED]
+        return endings.GROW_FRAMES
+    top = control.ids_used
     if top + n > len(ids):
-        return GROW_IDS
-    frame[f, PHASE] = OPEN
-    frame[f, NEXT] = unit + 1
+        return endings.GROW_IDS
+    frame[f].phase = phases.OPEN
+    frame[f].next = unit + 1
     words, half = stack.used.shape[1], stack.cutting.shape[1]
     cuts = 0
     twin = False
-    for w in range(frame[f, LIVE]):
+    for w in range(frame[f].live):
         earlier = stack.cutting[f, w] & _bits_before(unit, w)
         positive, negative = NONE, NONE
         for v in range(first, first + n):
@@ -201,10 +200,10 @@ def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack,
         if earlier & ~(positive | negative) != NONE:
             twin = True
     if twin:
-        return FINISHED
-    control[EMITTED] += 2 if cuts == 1 else 1
+        return endings.FINISHED
+    control.emitted += 2 if cuts == 1 else 1
     if cuts <= 1:
-        return FINISHED
+        return endings.FINISHED
     for w in range(stack.used.shape[1]):
         total = NONE
         for v in range(first, first + n):
@@ -212,41 +211,41 @@ def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack,
         stack.used[g, w] = total
     for i in range(n):
         ids[top + i] = first + i
-    control[IDS_USED] = top + n
+    control.ids_used = top + n
     open_section(control, frame, f, top, n)
-    return FINISHED
+    return endings.FINISHED
 
 
 @merged
 def open_section(control: Any, frame: Any, f: int, ids: int, count: int) -> None:
     """Push a section of one dimension less above frame f; its cutting and used bits are set already."""
     g = f + 1
-    push(control, frame, f, frame[f, STAGE], OPEN, SECTION)
-    frame[g, IDS] = ids
-    frame[g, COUNT] = count
-    _begin(control, frame, g, frame[f, DIMENSION] - 1)
+    push(control, frame, f, frame[f].stage, phases.OPEN, kinds.SECTION)
+    frame[g].ids = ids
+    frame[g].count = count
+    _begin(control, frame, g, frame[f].dimension - 1)
 
 
 @inlined
 def _begin(control: Any, frame: Any, f: int, dimension: int) -> None:
     """A section starts with all its hyperplanes to come."""
-    frame[f, NEXT] = 0
-    frame[f, END] = _ALL
-    frame[f, DIMENSION] = dimension
-    frame[f, FRESH] = control[ARENA_USED]
-    frame[f, SPLIT] = control[IDS_USED]
+    frame[f].next = 0
+    frame[f].end = _ALL
+    frame[f].dimension = dimension
+    frame[f].fresh = control.arena_used
+    frame[f].split = control.ids_used
 
 
 @merged
 def count_frame(control: Any, stack: Stack, f: int, dimension: int) -> None:
     """Count the parts of a cell of the last stage: at once if it is cut once at most, otherwise as a section."""
-    control[EMITTED] += 1
+    control.emitted += 1
     cuts = 0
-    for w in range(stack.frame[f, LIVE]):
+    for w in range(stack.frame[f].live):
         cuts += count_bits(stack.cutting[f, w])
     if cuts <= 1:
-        control[EMITTED] += cuts
+        control.emitted += cuts
         pop(control, stack, f)
         return
-    stack.frame[f, KIND] = SECTION
+    stack.frame[f].kind = kinds.SECTION
     _begin(control, stack.frame, f, dimension)

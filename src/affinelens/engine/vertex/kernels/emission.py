@@ -9,11 +9,9 @@ import numpy as np
 from affinelens.kernels.bits import NONE, ONE, count_bits, lowest_bit
 from affinelens.kernels.compilation import inlined, kernel, unreordered
 from affinelens.kernels.lanes import LANES, above, load, splat, store
+from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program import BREAK_OFFSET, BREAKS, CHOICE, CHOICE_OFFSET, GROUPED, PLAIN, Program
-from affinelens.engine.vertex.layout.state import (
-    BASE, BREAK, COUNT_ONLY, EMITTED, FACETS_EMITTED, FACET_COLUMN, FINISHED, FULL, NO_POINT, PLACE, POINT_COUNT,
-    POINT_IDS, ROOM, SIDE, VERTEX_COLUMN, VERTICES_EMITTED, WORK, Arena, Results, Rows, Stack,
-)  # fmt: skip
+from affinelens.engine.vertex.layout.state import BASE, BREAK, Arena, Results, Rows, Stack
 from affinelens.engine.vertex.kernels.vertices import value_at
 
 
@@ -23,21 +21,21 @@ def emit(
 ) -> int:
     """Write down the region whose vertices are ``ids[start : start + n]`` and whose slots are those of frame g."""
     d = program.dim
-    index = control[EMITTED]
-    if control[COUNT_ONLY]:
-        control[EMITTED] += 1
-        control[WORK] += 4
-        return FINISHED
-    if index >= control[ROOM]:
-        return FULL
-    if control[FACET_COLUMN] and control[FACETS_EMITTED] + 64 * stack.used.shape[1] > len(results.facets):
-        return FULL
-    if control[VERTEX_COLUMN] and control[VERTICES_EMITTED] + n > len(results.vertices):
-        return FULL
-    control[WORK] += 4
-    if control[FACET_COLUMN]:
+    index = control.emitted
+    if control.count_only:
+        control.emitted += 1
+        control.work += 4
+        return endings.FINISHED
+    if index >= control.room:
+        return endings.FULL
+    if control.facet_column and control.facets_emitted + 64 * stack.used.shape[1] > len(results.facets):
+        return endings.FULL
+    if control.vertex_column and control.vertices_emitted + n > len(results.vertices):
+        return endings.FULL
+    control.work += 4
+    if control.facet_column:
         _write_facets(program, control, arena, stack, rows, results, start, n, g)
-    if control[VERTEX_COLUMN]:
+    if control.vertex_column:
         _write_vertices(control, arena, results, start, n, d)
     for c in range(0, program.lanes, LANES):
         mean = splat(0.0)
@@ -49,10 +47,10 @@ def emit(
     for w in range(stack.used.shape[1]):
         inside &= is_inside(stack, rows, arena.point, w, stack.used[g, w], program.lanes)
     if not inside:
-        control[POINT_IDS] = start
-        control[POINT_COUNT] = n
-        return NO_POINT
-    return FINISHED
+        control.point_ids = start
+        control.point_count = n
+        return endings.NO_POINT
+    return endings.FINISHED
 
 
 @unreordered
@@ -64,10 +62,10 @@ def placed(y: Any, shift: Any, scale: Any) -> Any:
 @inlined
 def write_region(program: Program, control: Any, rows: Rows, results: Results, point: Any) -> None:
     """Write down the current pattern and a point; facets and vertices, if asked for, are there already."""
-    index = control[EMITTED]
-    control[EMITTED] += 1
-    results.ends[index, 0] = control[FACETS_EMITTED]
-    results.ends[index, 1] = control[VERTICES_EMITTED]
+    index = control.emitted
+    control.emitted += 1
+    results.ends[index, 0] = control.facets_emitted
+    results.ends[index, 1] = control.vertices_emitted
     for k in range(program.dim):
         results.points[index, k] = point[k]
     patterns = results.patterns
@@ -99,9 +97,9 @@ def is_inside(stack: Stack, rows: Rows, point: Any, w: int, slots: np.uint64, la
     while slots != NONE:
         slot = 64 * w + lowest_bit(slots)
         slots &= slots - ONE
-        place = stack.slot[slot, PLACE]
+        place = stack.slot[slot].place
         value = value_at(rows.row, place, point, 0, lanes)
-        inside &= stack.slot[slot, SIDE] * value > rows.row[place, lanes + BASE]
+        inside &= stack.slot[slot].side * value > rows.row[place, lanes + BASE]
     return inside
 
 
@@ -138,9 +136,9 @@ def write_facets(
 ) -> None:
     """Add hyperplanes to the facets of the region that is being written, in the order of their numbers."""
     facets = results.facets
-    index = control[EMITTED]
+    index = control.emitted
     begin = results.ends[index - 1, 0] if index > 0 else 0
-    end = control[FACETS_EMITTED]
+    end = control.facets_emitted
     while slots != NONE:
         slot = 64 * w + lowest_bit(slots)
         slots &= slots - ONE
@@ -152,15 +150,15 @@ def write_facets(
             facets[i, 2] = facets[i - 1, 2]
             i -= 1
         facets[i, 0] = number
-        facets[i, 1] = stack.slot[slot, SIDE]
+        facets[i, 1] = stack.slot[slot].side
         facets[i, 2] = slot
         end += 1
-    control[FACETS_EMITTED] = end
+    control.facets_emitted = end
 
 
 @kernel
 def _hyperplane_number(program: Program, stack: Stack, rows: Rows, slot: int) -> int:
-    place = stack.slot[slot, PLACE]
+    place = stack.slot[slot].place
     if place < program.domain_rows:
         return place
     return program.domain_rows + rows.whole[place, program.dim + BREAK]
@@ -206,11 +204,11 @@ def _is_facet(program: Program, arena: Arena, stack: Stack, rows: Rows, start: i
 
 @kernel
 def _write_vertices(control: Any, arena: Arena, results: Results, start: int, n: int, d: int) -> None:
-    end = control[VERTICES_EMITTED]
+    end = control.vertices_emitted
     for i in range(n):
         v = arena.ids[start + i]
         for k in range(d):
             results.vertices[end + i, k] = arena.x[v, k]
         for w in range(results.vertex_tight.shape[1]):
             results.vertex_tight[end + i, w] = arena.bits[v, w]
-    control[VERTICES_EMITTED] = end + n
+    control.vertices_emitted = end + n

@@ -20,9 +20,7 @@ from affinelens.engine.vertex.layout.program import (
     PADDED, PADDED_BREAKS, PLAIN, TARGET, TARGETS, UNIT_OFFSET, Program,
 )  # fmt: skip
 from affinelens.engine.vertex.kernels.stage_opening import functions_at, units_at
-from affinelens.engine.vertex.layout.state import (
-    BREAK, COUNT, H_BASE, H_SIZE, IDS, LIVE, Arena, Functions, Rows, Stack,
-)  # fmt: skip
+from affinelens.engine.vertex.layout.state import BREAK, H_BASE, H_SIZE, Arena, Functions, Rows, Stack
 from affinelens.engine.vertex.kernels.vertices import values_at
 
 # Weights are rounded thrice and up to 2**16 terms are added; this is far more than that can change.
@@ -56,8 +54,8 @@ def can_be_left(
     d, levels, units = program.dim, functions.levels, program.unit.shape[1]
     width, first_unit = program.stage[last, PADDED], program.stage[last, UNIT_OFFSET]
     start = units_at(program, functions, stack, f, last)
-    root, constant_root = np.sqrt(stack.spread[f, 2 * last]), np.sqrt(stack.spread[f, 2 * last + 1])
-    ids, n = stack.frame[f, IDS], stack.frame[f, COUNT]
+    root, constant_root = np.sqrt(stack.sums[f, last].square), np.sqrt(stack.sums[f, last].constant_square)
+    ids, n = stack.frame[f].ids, stack.frame[f].count
     columns = -1
     for entry in range(program.stage[stage, TARGETS], program.stage[stage + 1, TARGETS]):
         if program.target[entry, TARGET] == last:
@@ -101,7 +99,7 @@ def _list_passing(program: Program, functions: Functions, stack: Stack, rows: Ro
     offset, lane = program.stage[stage, BREAK_OFFSET], program.stage[stage, LANE_OFFSET]
     first = program.domain_rows + offset
     count = 0
-    for w in range(stack.frame[f, LIVE]):
+    for w in range(stack.frame[f].live):
         cutting = stack.cutting[f, w]
         while cutting != NONE:
             b = rows.whole[first + 64 * w + lowest_bit(cutting), program.dim + BREAK]

@@ -9,17 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 from affinelens.kernels.compilation import inlined, kernel
+from affinelens.engine.vertex.layout import kinds
 from affinelens.engine.vertex.layout.program import BREAK_OFFSET, CHOICE, CHOICE_OFFSET, POSITION, Program
-from affinelens.engine.vertex.layout.state import BREAK, CLIPPED, GROUP, KIND, SELECTED, STAGE, UNIT, WORK, Rows, Stack
+from affinelens.engine.vertex.layout.state import BREAK, Rows, Stack
 
 
 @inlined
 def select_side(program: Program, control: Any, stack: Stack, rows: Rows, f: int, side: int) -> int:
     """Put first the regions that lie on one side of frame f's cut, 1 being above; returns how many."""
-    stage = stack.frame[f, STAGE]
-    if stage < 0 or stage >= program.selected_stages or stack.frame[f, KIND] == CLIPPED:
-        return stack.frame[f, SELECTED]
-    place = program.domain_rows + program.stage[stage, BREAK_OFFSET] + stack.frame[f, UNIT]
+    stage = stack.frame[f].stage
+    if stage < 0 or stage >= program.selected_stages or stack.frame[f].kind == kinds.CLIPPED:
+        return stack.frame[f].selected
+    place = program.domain_rows + program.stage[stage, BREAK_OFFSET] + stack.frame[f].unit
     b = rows.whole[place, program.dim + BREAK]
     choice = program.stage[stage, CHOICE_OFFSET] + program.hyperplane[b, CHOICE]
     position = program.hyperplane[b, POSITION]
@@ -31,20 +32,20 @@ def select_side(program: Program, control: Any, stack: Stack, rows: Rows, f: int
 @inlined
 def select_winner(program: Program, control: Any, stack: Stack, f: int, candidate: int) -> int:
     """Put first the regions in frame f's cell in which a candidate wins its group; returns how many."""
-    if stack.frame[f, STAGE] >= program.selected_stages:
-        return stack.frame[f, SELECTED]
-    return _put_first(program, control, stack, f, stack.frame[f, GROUP], candidate, candidate)
+    if stack.frame[f].stage >= program.selected_stages:
+        return stack.frame[f].selected
+    return _put_first(program, control, stack, f, stack.frame[f].group, candidate, candidate)
 
 
 @kernel
 def _put_first(program: Program, control: Any, stack: Stack, f: int, choice: int, lowest: int, highest: int) -> int:
     """Put first those regions in frame f's cell that are on one of some pieces of a choice; returns how many."""
     order, found = stack.selected, 0
-    for i in range(stack.frame[f, SELECTED]):
+    for i in range(stack.frame[f].selected):
         region = order[i]
         if lowest <= program.selection[region, choice] <= highest:
             order[i] = order[found]
             order[found] = region
             found += 1
-    control[WORK] += stack.frame[f, SELECTED] >> 2
+    control.work += stack.frame[f].selected >> 2
     return found

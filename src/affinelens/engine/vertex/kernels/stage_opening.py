@@ -10,6 +10,7 @@ from affinelens.kernels.bits import NONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.kernels.error_bounds import row_base, squared, squares, summed, value_bound
 from affinelens.kernels.compilation import inlined, kernel
 from affinelens.kernels.lanes import LANES, PLACES, above, load, splat, spread, store, store_bytes, store_places
+from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program import (
     BASED, BASE_COLUMNS, BASE_SLOPE, BREAKS, BREAK_COLUMNS, BREAK_OFFSET, BREAK_ROUNDING, CHOICES, CHOICE_OFFSET,
     COPIED_BREAK, COPIED_LANE, ERROR_NORM, FIRST_UNIT, FIXED_CONSTANT_ERROR, FIXED_ERROR, FIXED_NORM, FOLLOWED,
@@ -18,9 +19,8 @@ from affinelens.engine.vertex.layout.program import (
     UNITS, UNIT_OFFSET, Program,
 )  # fmt: skip
 from affinelens.engine.vertex.layout.state import (
-    BASE, BLOCK_BASE, BLOCK_SIZE, BREAK, CONSTANT_ERROR, DECIDED, ERROR, FINISHED, GROW_LEVELS, H_BASE,
-    H_CONSTANT_ERROR, H_CONSTANT_SQUARE, H_ERROR, H_SIZE, H_SQUARE, IS_WHOLE, LEVEL, SIZE, Arena, Functions, Rows,
-    Stack,
+    BASE, BLOCK_BASE, BLOCK_SIZE, BREAK, CONSTANT_ERROR, ERROR, H_BASE, H_CONSTANT_ERROR, H_CONSTANT_SQUARE, H_ERROR,
+    H_SIZE, H_SQUARE, IS_WHOLE, SIZE, Arena, Functions, Rows, Stack,
 )  # fmt: skip
 from affinelens.engine.vertex.kernels.vertices import block_of, values_at
 
@@ -32,9 +32,10 @@ _SMALLEST = 5e-324
 def inherit_sums(program: Program, stack: Stack, f: int, g: int) -> None:
     """Frame g starts with the sums of frame f."""
     for stage in range(program.stages):
-        stack.frame[g, LEVEL + stage] = stack.frame[f, LEVEL + stage]
-        stack.spread[g, 2 * stage] = stack.spread[f, 2 * stage]
-        stack.spread[g, 2 * stage + 1] = stack.spread[f, 2 * stage + 1]
+        own, inherited = stack.sums[g, stage], stack.sums[f, stage]
+        own.level = inherited.level
+        own.square = inherited.square
+        own.constant_square = inherited.constant_square
 
 
 @inlined
@@ -42,7 +43,7 @@ def room_for_levels(program: Program, functions: Functions, stack: Stack, f: int
     """Whether the sums that a stage adds to can be written a number of times more."""
     for entry in range(program.stage[stage, TARGETS], program.stage[stage + 1, TARGETS]):
         target = program.target[entry, TARGET]
-        if stack.frame[f, LEVEL + target] + more >= functions.level[1, target]:
+        if stack.sums[f, target].level + more >= functions.level[target].capacity:
             return False
     return True
 
@@ -51,14 +52,14 @@ def room_for_levels(program: Program, functions: Functions, stack: Stack, f: int
 def units_at(program: Program, functions: Functions, stack: Stack, f: int, stage: int) -> int:
     """Where a stage's pre-activations on the cell of frame f are, or what is summed up of them so far."""
     size = (program.dim + 1) * program.stage[stage, PADDED]
-    return functions.level[0, stage] + stack.frame[f, LEVEL + stage] * size
+    return functions.level[stage].start + stack.sums[f, stage].level * size
 
 
 @inlined
 def _next_level(program: Program, functions: Functions, stack: Stack, f: int, target: int) -> int:
     """Where frame f's current sum for a stage is; the next level, one sum further on, becomes its current one."""
     old = units_at(program, functions, stack, f, target)
-    stack.frame[f, LEVEL + target] += 1
+    stack.sums[f, target].level += 1
     return old
 
 
@@ -81,9 +82,9 @@ def functions_at(program: Program, functions: Functions, stack: Stack, f: int, s
 def add_breaks(program: Program, functions: Functions, stack: Stack, f: int, stage: int, passed: int) -> int:
     """Add the columns of the breaks listed in ``passed`` to the sums of frame f."""
     if passed == 0:
-        return FINISHED
+        return endings.FINISHED
     if not room_for_levels(program, functions, stack, f, stage, 1):
-        return GROW_LEVELS
+        return endings.GROW_LEVELS
     offset, stride = program.stage[stage, LANE_OFFSET], program.stage[stage, PADDED_BREAKS]
     coefficients, constants = 0.0, 0.0
     for i in range(passed):
@@ -98,9 +99,9 @@ def add_breaks(program: Program, functions: Functions, stack: Stack, f: int, sta
             functions.levels, old, program.columns, program.target[entry, BREAK_COLUMNS], start, stride,
             functions.passed, passed, program.stage[target, PADDED], program.dim,
         )  # fmt: skip
-        stack.spread[f, 2 * target] += coefficients
-        stack.spread[f, 2 * target + 1] += constants
-    return FINISHED
+        stack.sums[f, target].square += coefficients
+        stack.sums[f, target].constant_square += constants
+    return endings.FINISHED
 
 
 @inlined
@@ -197,11 +198,12 @@ def _add_unit(
     u = program.stage[stage, UNIT_OFFSET] + unit
     constant = abs(functions.levels[units + d * padded + unit])
     rounding = program.accuracy[target, ROUNDING]
+    own = stack.sums[f, target]
     if program.accuracy[stage, LUMPED] > 0.0:
-        stack.spread[f, 2 * target] += squared(slope, 0.0, rounding, size + constant, 0.0)
+        own.square += squared(slope, 0.0, rounding, size + constant, 0.0)
         return
-    stack.spread[f, 2 * target] += squared(slope, functions.unit[H_ERROR, u], rounding, size, 0.0)
-    stack.spread[f, 2 * target + 1] += squared(slope, functions.unit[H_CONSTANT_ERROR, u], rounding, constant, 0.0)
+    own.square += squared(slope, functions.unit[H_ERROR, u], rounding, size, 0.0)
+    own.constant_square += squared(slope, functions.unit[H_CONSTANT_ERROR, u], rounding, constant, 0.0)
 
 
 @kernel
@@ -267,7 +269,7 @@ def open_stage(
     plain = program.stage[stage, PLAIN] > 0
     if not plain:
         _make_hyperplanes(program, functions, stack, rows, f, stage)
-    root, constant_root = np.sqrt(stack.spread[f, 2 * stage]), np.sqrt(stack.spread[f, 2 * stage + 1])
+    root, constant_root = np.sqrt(stack.sums[f, stage].square), np.sqrt(stack.sums[f, stage].constant_square)
     count, offset = program.stage[stage, BREAKS], program.stage[stage, BREAK_OFFSET]
     width, lane_offset = program.stage[stage, PADDED_BREAKS], program.stage[stage, LANE_OFFSET]
     if program.stage[stage, GROUPED] or program.stage[stage, FOLLOWED]:
@@ -341,7 +343,7 @@ def open_stage(
         if carries:
             store_places(functions.passed, passed, PLACES[over], j)
             passed += count_bits(np.uint64(over))
-    control[DECIDED] += n * count
+    control.decided += n * count
     if lumped:
         _carry_errors(program, stack, f, stage, root, constant_root)
     if program.stage[stage, FOLLOWED]:
@@ -360,7 +362,7 @@ def _carry_errors(program: Program, stack: Stack, f: int, stage: int, root: floa
     accuracy = program.accuracy
     norm = accuracy[stage, FIXED_NORM] + accuracy[stage, ROW_NORM] * root + accuracy[stage, ERROR_NORM] * constant_root
     for entry in range(program.stage[stage, TARGETS], program.stage[stage + 1, TARGETS]):
-        stack.spread[f, 2 * program.target[entry, TARGET] + 1] += squared(1.0, norm, 0.0, 0.0, 0.0)
+        stack.sums[f, program.target[entry, TARGET]].constant_square += squared(1.0, norm, 0.0, 0.0, 0.0)
 
 
 @inlined
@@ -384,7 +386,7 @@ def _make_hyperplanes(
     A unit that repeats a ReLU is as accurate as it, and where that is off it is exactly zero.
     """
     source = units_at(program, functions, stack, f, stage)
-    root, constant_root = np.sqrt(stack.spread[f, 2 * stage]), np.sqrt(stack.spread[f, 2 * stage + 1])
+    root, constant_root = np.sqrt(stack.sums[f, stage].square), np.sqrt(stack.sums[f, stage].constant_square)
     first = program.stage[stage, UNIT_OFFSET]
     for u in range(first, first + program.stage[stage, UNITS]):
         norm = program.unit[NORM, u]

@@ -15,8 +15,7 @@ from affinelens.engine.vertex.layout.program import (
     MINUS, PADDED_BREAKS, PLUS, UNIT_OFFSET, Program,
 )  # fmt: skip
 from affinelens.engine.vertex.layout.state import (
-    BASE, BIT, BLOCK_BASE, BLOCK_EXTRA, BLOCK_SIZE, BREAK, BY_INTEGERS, CONSTANT_ERROR, DECIDED, IS_WHOLE, KNOWN, PLACE,
-    REFRESHED, ROW_PLACE, SIZE, VERTEX, Arena, Rows,
+    BASE, BLOCK_BASE, BLOCK_EXTRA, BLOCK_SIZE, BREAK, CONSTANT_ERROR, IS_WHOLE, KNOWN, SIZE, Arena, Rows,
 )  # fmt: skip
 
 _UNKNOWN = 2
@@ -122,7 +121,7 @@ def cross(
             x[to, k] = 0.0
         arena.off[to] = 0.0
     elif off > _TOO_FAR_OFF:
-        control[REFRESHED] += 1
+        control.refreshed += 1
         refresh(arena, row, slots, to, words, lanes, d)
 
 
@@ -132,7 +131,7 @@ def _is_origin(bits: Any, row: Any, slots: Any, v: int, words: int, lanes: int, 
     for w in range(words):
         rest = bits[v, w]
         while rest:
-            place = slots[64 * w + lowest_bit(rest), PLACE]
+            place = slots[64 * w + lowest_bit(rest)].place
             rest &= rest - ONE
             if row[place, d] != 0.0 or row[place, lanes + CONSTANT_ERROR] != 0.0:
                 return False
@@ -188,7 +187,7 @@ def _meet_in_integers(arena: Arena, row_whole: Any, slots: Any, v: int, words: i
     for w in range(words):
         rest = arena.bits[v, w]
         while rest != NONE and found < d:
-            place = slots[64 * w + lowest_bit(rest), PLACE]
+            place = slots[64 * w + lowest_bit(rest)].place
             rest &= rest - ONE
             if row_whole[place, d + IS_WHOLE] == 0:
                 continue
@@ -263,7 +262,7 @@ def refresh(arena: Arena, row: Any, slots: Any, v: int, words: int, lanes: int, 
     for w in range(words):
         rest = bits[v, w]
         while rest and found < d:
-            places[found] = slots[64 * w + lowest_bit(rest), PLACE]
+            places[found] = slots[64 * w + lowest_bit(rest)].place
             rest &= rest - ONE
             found += 1
     if not _solve(arena, row, lanes, d):
@@ -391,7 +390,7 @@ def evaluate(
                 if asked < 0:
                     return -1
     for w in range(live):
-        control[DECIDED] += count * count_bits(wanted[f, w])
+        control.decided += count * count_bits(wanted[f, w])
     return asked
 
 
@@ -424,9 +423,9 @@ def look_again(
         elif sign == _UNKNOWN:
             if asked >= len(requests):
                 return -1
-            requests[asked, VERTEX] = v
-            requests[asked, ROW_PLACE] = place
-            requests[asked, BIT] = 64 * w + unit
+            requests[asked].vertex = v
+            requests[asked].place = place
+            requests[asked].bit = 64 * w + unit
             asked += 1
     return asked
 
@@ -454,7 +453,7 @@ def _is_tied(program: Program, bits: Any, rows: Rows, slots: Any, stage: int, pl
         for w in range(words):
             rest = bits[v, w]
             while rest != NONE:
-                b = rows.whole[slots[64 * w + lowest_bit(rest), PLACE], d + BREAK]
+                b = rows.whole[slots[64 * w + lowest_bit(rest)].place, d + BREAK]
                 rest &= rest - ONE
                 if b >= offset:
                     plus = program.copy[units + program.hyperplane[b, PLUS], FIRST_LIKE]
@@ -492,10 +491,10 @@ def _weigh(
             size += abs(float(rows.whole[place, k]) * float(h[v, k]))
             result += rows.whole[place, k] * h[v, k]
         if size < _INTEGER_LIMIT:
-            control[BY_INTEGERS] += 1
+            control.by_integers += 1
             return 1 if result > 0 else (-1 if result < 0 else 0)
     if arena.off[v] > _NEARLY_EXACT:
-        control[REFRESHED] += 1
+        control.refreshed += 1
         refresh(arena, row, slots, v, words, lanes, d)
     value = value_at(row, place, arena.x, v, lanes)
     if abs(value) > value_bound(row[place, lanes + BASE], row[place, lanes + SIZE], arena.off[v]):
