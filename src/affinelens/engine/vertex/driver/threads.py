@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from affinelens.engine.vertex.kernels.arrangement import advance
 from affinelens.engine.vertex.exact.arbiter import Arbiter
 from affinelens.engine.vertex.layout import endings, kinds
-from affinelens.engine.vertex.layout.program import CHOICE_OFFSET, Compiled
+from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.driver.open_work import half_of_section, pending_share, single_child
 from affinelens.engine.vertex.layout.first_state import new_state
 from affinelens.engine.vertex.layout.state import State
@@ -94,7 +94,7 @@ class Walk:
         self._started = started
         self._counts_sections = counts_sections
         stages = self._compiled.program.stages
-        choices = int(self._compiled.program.stage[-1, CHOICE_OFFSET]) if stages else 0
+        choices = int(self._compiled.program.stage[-1].choice_offset) if stages else 0
         self._choices = choices
         dim = compiled.program.dim
         width = choices + 8 * dim + (64 * dim if request.wants_facets else 0)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic.rational import direction
 from affinelens.engine.vertex.exact.path_rows import ExactRows, Nearby, SwitchingRows
-from affinelens.engine.vertex.layout.program import BREAK_OFFSET, Compiled
+from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.state import BREAK, KNOWN, State
 
 # A row without its common factor, and a point's homogeneous coordinates.
@@ -34,7 +34,7 @@ class Arbiter:
 
     def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
-        self._offsets = compiled.program.stage[:, BREAK_OFFSET].tolist()
+        self._offsets = compiled.program.stage.break_offset.tolist()
         self._rows = compiled.program.domain_rows
         self._cube = self._rows + self._offsets[-1]
         self._points: OrderedDict[tuple[Row, ...], Point] = OrderedDict()

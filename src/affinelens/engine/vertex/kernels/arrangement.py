@@ -20,9 +20,8 @@ from affinelens.engine.vertex.kernels.last_cut import ORDINARY_CUT, halve
 from affinelens.kernels.compilation import entry, inlined, kernel, merged
 from affinelens.kernels.lanes import LANES
 from affinelens.engine.vertex.layout import endings, kinds, phases
-from affinelens.engine.vertex.layout.program import (
-    BREAK_OFFSET, CHOICE, CHOICE_OFFSET, FOLLOWED, FOLLOWERS, GROUPED, GROUP_SIZE, PAIRS, UNITS, Compiled, Program,
-)  # fmt: skip
+from affinelens.engine.vertex.layout.program_records import Program
+from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.kernels.pruning import can_be_left, no_clause_holds
 from affinelens.engine.vertex.kernels.selecting import select_side, select_winner
 from affinelens.engine.vertex.kernels.stage_opening import (
@@ -136,12 +135,12 @@ def _choose(program: Program, stack: Stack, rows: Rows, f: int) -> int:
     stage = frame[f].stage
     frame[f].next = 1 if frame[f].kind == kinds.DOMAIN else 0
     frame[f].end = 2
-    if stage >= 0 and program.stage[stage, GROUPED]:
-        b = rows.whole[program.domain_rows + program.stage[stage, BREAK_OFFSET] + unit, program.dim + BREAK]
-        choice = program.stage[stage, CHOICE_OFFSET] + program.hyperplane[b, CHOICE]
+    if stage >= 0 and program.stage[stage].is_grouped:
+        b = rows.whole[program.domain_rows + program.stage[stage].break_offset + unit, program.dim + BREAK]
+        choice = program.stage[stage].choice_offset + program.hyperplane[b].choice
         frame[f].group = choice
         frame[f].phase = phases.SPLIT_BY_GROUP
-        frame[f].end = program.group[choice, GROUP_SIZE]
+        frame[f].end = program.group[choice].members
         return _CHOSEN
     return unit
 
@@ -149,7 +148,7 @@ def _choose(program: Program, stack: Stack, rows: Rows, f: int) -> int:
 @kernel
 def _is_unwanted(program: Program, stack: Stack, rows: Rows, f: int, stage: int) -> bool:
     """Whether frame f's cell, which is one of the last stage, lies below a break of every clause."""
-    offset = program.stage[stage, BREAK_OFFSET]
+    offset = program.stage[stage].break_offset
     first = program.domain_rows + offset
     for w in range(stack.frame[f].live):
         cutting = stack.cutting[f, w]
@@ -157,7 +156,7 @@ def _is_unwanted(program: Program, stack: Stack, rows: Rows, f: int, stage: int)
             b = rows.whole[first + 64 * w + lowest_bit(cutting), program.dim + BREAK]
             cutting &= cutting - ONE
             rows.sign[b] = 0
-            for k in range(program.hyperplane[b, FOLLOWERS], program.hyperplane[b + 1, FOLLOWERS]):
+            for k in range(program.hyperplane[b].first_follower, program.hyperplane[b + 1].first_follower):
                 rows.sign[program.followers[k]] = 0
     return no_clause_holds(program, rows)
 
@@ -170,7 +169,7 @@ def _leave(
     """A stage is finished on a cell: write it down if the stage is the last, otherwise open the next."""
     frame = stack.frame
     stage = frame[f].stage
-    if stage >= 0 and program.stage[stage, GROUPED]:
+    if stage >= 0 and program.stage[stage].is_grouped:
         name_winners(program, rows, stage)
     if stage == program.stages - 1:
         status = emit(program, control, arena, stack, rows, results, frame[f].ids, frame[f].count, f)
@@ -223,7 +222,7 @@ def _cuts(program: Program, stack: Stack, rows: Rows, f: int, stage: int, b: int
     place = rows.place[b]
     if place < 0:
         return -1
-    unit = place - program.domain_rows - program.stage[stage, BREAK_OFFSET]
+    unit = place - program.domain_rows - program.stage[stage].break_offset
     if stack.cutting[f, unit >> 6] & (ONE << np.uint64(unit & 63)):
         return unit
     return -1
@@ -234,11 +233,11 @@ def _next_rival(program: Program, stack: Stack, rows: Rows, f: int) -> int:
     """The next hyperplane between a group's candidate and a rival, and the side on which the candidate wins."""
     frame = stack.frame
     stage, choice, candidate = frame[f].stage, frame[f].group, frame[f].winner
-    size, table = program.group[choice, GROUP_SIZE], program.group[choice, PAIRS]
+    size, table = program.group[choice].members, program.group[choice].pairs
     for rival in range(size):
         if rival == candidate:
             continue
-        b = program.stage[stage, BREAK_OFFSET] + program.pairs[table + candidate * size + rival]
+        b = program.stage[stage].break_offset + program.pairs[table + candidate * size + rival]
         unit = _cuts(program, stack, rows, f, stage, b)
         if unit >= 0:
             frame[f].next = 1 if candidate < rival else 0
@@ -258,8 +257,8 @@ def _win(program: Program, stack: Stack, rows: Rows, f: int) -> int:
     """A group's candidate has beaten all rivals on frame f's cell, which becomes an ordinary one."""
     frame = stack.frame
     stage, choice = frame[f].stage, frame[f].group
-    size, table = program.group[choice, GROUP_SIZE], program.group[choice, PAIRS]
-    first = program.stage[stage, BREAK_OFFSET]
+    size, table = program.group[choice].members, program.group[choice].pairs
+    first = program.stage[stage].break_offset
     for a in range(size):
         for b in range(a + 1, size):
             unit = _cuts(program, stack, rows, f, stage, first + program.pairs[table + a * size + b])
@@ -281,7 +280,7 @@ def _cut(
     frame, ids = stack.frame, arena.ids
     d, lanes, words, half = program.dim, program.lanes, stack.used.shape[1], stack.cutting.shape[1]
     stage, g = frame[f].stage, f + 1
-    place = unit + (0 if stage < 0 else program.domain_rows + program.stage[stage, BREAK_OFFSET])
+    place = unit + (0 if stage < 0 else program.domain_rows + program.stage[stage].break_offset)
     n, start, top = frame[f].count, frame[f].ids, control.ids_used
     if g >= len(frame):
         return endings.GROW_FRAMES
@@ -416,9 +415,9 @@ def _record_signs(
     """
     if stage < 0:
         return passed
-    offset = program.stage[stage, BREAK_OFFSET]
+    offset = program.stage[stage].break_offset
     first = program.domain_rows + offset + 64 * w
-    followed = program.stage[stage, FOLLOWED] > 0
+    followed = program.stage[stage].followed > 0
     while decided != NONE:
         i = np.uint64(lowest_bit(decided))
         decided &= decided - ONE
@@ -429,7 +428,7 @@ def _record_signs(
             functions.passed[passed] = b - offset
             passed += 1
         if followed:
-            for k in range(program.hyperplane[b, FOLLOWERS], program.hyperplane[b + 1, FOLLOWERS]):
+            for k in range(program.hyperplane[b].first_follower, program.hyperplane[b + 1].first_follower):
                 passed = follow(program, functions, rows, offset, program.followers[k], passed)
     return passed
 
@@ -462,7 +461,7 @@ def _enter(
             arena.bits[first + i, w] = arena.bits[v, w]
         ids[top + i] = first + i
     inherit_sums(program, stack, f, g)
-    if stage > 0 and program.stage[stage - 1, GROUPED]:
+    if stage > 0 and program.stage[stage - 1].is_grouped:
         add_winners(program, functions, rows, stack, g, stage - 1)
     candidates, passed = open_stage(program, functions, stack, rows, control, arena, g, stage, first, n)
     live = max(1, (candidates + 63) >> 6)
@@ -482,7 +481,7 @@ def _enter(
         add_breaks(program, functions, stack, g, stage, passed)
     for w in range(words):
         stack.used[g, w] = stack.used[f, w]
-    control.work += n + candidates + program.stage[stage, UNITS]
+    control.work += n + candidates + program.stage[stage].units
     control.requests = asked
     push(control, frame, f, stage, phases.ENTERED, kinds.ORDINARY)
     frame[g].live = live
@@ -529,6 +528,6 @@ def _settle(
             pop(control, stack, f)
         return endings.FINISHED
     in_full = stage >= program.selected_stages and stage == program.stages - 1 and stage >= 0
-    if control.sections and in_full and not program.stage[stage, GROUPED]:
+    if control.sections and in_full and not program.stage[stage].is_grouped:
         count_frame(control, stack, f, program.dim)
     return endings.FINISHED

@@ -21,7 +21,7 @@ from affinelens.engine.vertex.kernels.frames import pop, push, take_slot
 from affinelens.kernels.compilation import inlined, merged
 from affinelens.kernels.lanes import LANES, above, chosen, largest, load, splat, store
 from affinelens.engine.vertex.layout import endings, kinds, phases
-from affinelens.engine.vertex.layout.program import BREAK_OFFSET, Program
+from affinelens.engine.vertex.layout.program_records import Program
 from affinelens.engine.vertex.layout.state import (
     BLOCK_BASE, BLOCK_SIZE, Arena, Functions, Rows, Stack,
 )  # fmt: skip
@@ -50,7 +50,7 @@ def next_section(
         frame[f].next = unit + 1
         return endings.FINISHED
     stage, n, start, g = frame[f].stage, frame[f].count, frame[f].ids, f + 1
-    place = unit + program.domain_rows + program.stage[stage, BREAK_OFFSET]
+    place = unit + program.domain_rows + program.stage[stage].break_offset
     top, first = control.ids_used, control.arena_used
     if g >= len(frame):
         return endings.GROW_FRAMES

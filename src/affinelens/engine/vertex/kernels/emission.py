@@ -10,7 +10,7 @@ from affinelens.kernels.bits import NONE, ONE, count_bits, lowest_bit
 from affinelens.kernels.compilation import inlined, kernel, unreordered
 from affinelens.kernels.lanes import LANES, above, load, splat, store
 from affinelens.engine.vertex.layout import endings
-from affinelens.engine.vertex.layout.program import BREAK_OFFSET, BREAKS, CHOICE, CHOICE_OFFSET, GROUPED, PLAIN, Program
+from affinelens.engine.vertex.layout.program_records import Program
 from affinelens.engine.vertex.layout.state import BASE, BREAK, Arena, Results, Rows, Stack
 from affinelens.engine.vertex.kernels.vertices import value_at
 
@@ -70,13 +70,13 @@ def write_region(program: Program, control: Any, rows: Rows, results: Results, p
         results.points[index, k] = point[k]
     patterns = results.patterns
     for stage in range(program.stages):
-        offset, count = program.stage[stage, BREAK_OFFSET], program.stage[stage, BREAKS]
-        begin, end = program.stage[stage, CHOICE_OFFSET], program.stage[stage + 1, CHOICE_OFFSET]
-        if program.stage[stage, PLAIN]:
+        offset, count = program.stage[stage].break_offset, program.stage[stage].breaks
+        begin, end = program.stage[stage].choice_offset, program.stage[stage + 1].choice_offset
+        if program.stage[stage].is_plain:
             sign, pattern = rows.sign[offset : offset + count], patterns[index, begin:end]
             for b in range(count):
                 pattern[b] = sign[b] > 0
-        elif program.stage[stage, GROUPED]:
+        elif program.stage[stage].is_grouped:
             for choice in range(begin, end):
                 patterns[index, choice] = rows.winner[choice]
         else:
@@ -84,7 +84,7 @@ def write_region(program: Program, control: Any, rows: Rows, results: Results, p
                 patterns[index, choice] = 0
             for b in range(count):
                 if rows.sign[offset + b] > 0:
-                    patterns[index, begin + program.hyperplane[offset + b, CHOICE]] += 1
+                    patterns[index, begin + program.hyperplane[offset + b].choice] += 1
 
 
 @inlined

@@ -17,7 +17,7 @@ from affinelens.engine.vertex.kernels.frames import pop, take_slot
 from affinelens.kernels.compilation import merged
 from affinelens.kernels.lanes import LANES, load, splat, store, total
 from affinelens.engine.vertex.layout import endings, kinds
-from affinelens.engine.vertex.layout.program import BREAK_OFFSET, FOLLOWED, GROUPED, Program
+from affinelens.engine.vertex.layout.program_records import Program
 from affinelens.engine.vertex.layout.state import BREAK, Arena, Results, Rows, Stack
 from affinelens.engine.vertex.kernels.vertices import along, share_of_edge
 
@@ -35,7 +35,7 @@ def halve(
     is_last = stage == program.stages - 1 and frame[f].live == 1 and count_bits(stack.cutting[f, 0]) == 1
     if not is_last or frame[f].kind != kinds.ORDINARY:
         return ORDINARY_CUT
-    if program.stage[stage, GROUPED] or stage < program.selected_stages:
+    if program.stage[stage].is_grouped or stage < program.selected_stages:
         return ORDINARY_CUT
     if control.count_only:
         control.emitted += 2
@@ -43,7 +43,7 @@ def halve(
         results.counts[stage] += 2
         pop(control, stack, f)
         return endings.FINISHED
-    if control.vertex_column or program.stage[stage, FOLLOWED]:
+    if control.vertex_column or program.stage[stage].followed:
         return ORDINARY_CUT
     d, words, index = program.dim, stack.used.shape[1], control.emitted
     if words > 1 or program.lanes > LANES:
@@ -52,7 +52,7 @@ def halve(
     if index + 2 > control.room or (with_facets and control.facets_emitted + 128 > len(results.facets)):
         return endings.FULL if index > 0 else ORDINARY_CUT
     n, start, top = frame[f].count, frame[f].ids, control.ids_used
-    place = unit + program.domain_rows + program.stage[stage, BREAK_OFFSET]
+    place = unit + program.domain_rows + program.stage[stage].break_offset
     if top + n > len(ids) or n + LANES > len(arena.upper):
         return ORDINARY_CUT
     slot = take_slot(stack, f, place)

@@ -10,7 +10,7 @@ from typing import Any
 
 from affinelens.kernels.compilation import inlined, kernel
 from affinelens.engine.vertex.layout import kinds
-from affinelens.engine.vertex.layout.program import BREAK_OFFSET, CHOICE, CHOICE_OFFSET, POSITION, Program
+from affinelens.engine.vertex.layout.program_records import Program
 from affinelens.engine.vertex.layout.state import BREAK, Rows, Stack
 
 
@@ -20,10 +20,10 @@ def select_side(program: Program, control: Any, stack: Stack, rows: Rows, f: int
     stage = stack.frame[f].stage
     if stage < 0 or stage >= program.selected_stages or stack.frame[f].kind == kinds.CLIPPED:
         return stack.frame[f].selected
-    place = program.domain_rows + program.stage[stage, BREAK_OFFSET] + stack.frame[f].unit
+    place = program.domain_rows + program.stage[stage].break_offset + stack.frame[f].unit
     b = rows.whole[place, program.dim + BREAK]
-    choice = program.stage[stage, CHOICE_OFFSET] + program.hyperplane[b, CHOICE]
-    position = program.hyperplane[b, POSITION]
+    choice = program.stage[stage].choice_offset + program.hyperplane[b].choice
+    position = program.hyperplane[b].position
     if side == 0:
         return _put_first(program, control, stack, f, choice, 0, position)
     return _put_first(program, control, stack, f, choice, position + 1, 1 << 30)

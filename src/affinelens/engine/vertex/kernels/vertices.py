@@ -10,10 +10,7 @@ from affinelens.kernels.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.kernels.error_bounds import crossing_error, value_bound
 from affinelens.kernels.compilation import inlined, kernel, unreordered
 from affinelens.kernels.lanes import LANES, above, largest, load, splat, store, total
-from affinelens.engine.vertex.layout.program import (
-    BREAK_OFFSET, CHOICE, CHOICE_OFFSET, COPIED_BREAK, FIRST_LIKE, FIRST_UNIT, GROUPED, GROUP_SIZE, LANE_OFFSET, LEADER,
-    MINUS, PADDED_BREAKS, PLUS, UNIT_OFFSET, Program,
-)  # fmt: skip
+from affinelens.engine.vertex.layout.program_records import Program
 from affinelens.engine.vertex.layout.state import (
     BASE, BLOCK_BASE, BLOCK_EXTRA, BLOCK_SIZE, BREAK, CONSTANT_ERROR, IS_WHOLE, KNOWN, SIZE, Arena, Rows,
 )  # fmt: skip
@@ -348,8 +345,8 @@ def block_of(program: Program, stage: int) -> tuple[int, int]:
     rows = (program.domain_rows + LANES - 1) // LANES * LANES
     if stage < 0:
         return 0, rows
-    start = (program.dim + BLOCK_EXTRA) * (rows + program.stage[stage, LANE_OFFSET])
-    return start, program.stage[stage, PADDED_BREAKS]
+    start = (program.dim + BLOCK_EXTRA) * (rows + program.stage[stage].lane_offset)
+    return start, program.stage[stage].padded_breaks
 
 
 @inlined
@@ -402,7 +399,7 @@ def look_again(
     """Find the signs that float64 has left open at a vertex, in one word of the hyperplanes."""
     bits = arena.bits
     half = wanted.shape[1]
-    first_place = 0 if stage < 0 else program.domain_rows + program.stage[stage, BREAK_OFFSET]
+    first_place = 0 if stage < 0 else program.domain_rows + program.stage[stage].break_offset
     rest = wanted[f, w] & ~(bits[v, words + w] | bits[v, words + half + w])
     while rest != NONE:
         unit = lowest_bit(rest)
@@ -411,7 +408,7 @@ def look_again(
         place = first_place + 64 * w + unit
         if (
             stage >= 0
-            and program.stage[stage, GROUPED]
+            and program.stage[stage].is_grouped
             and _is_tied(program, bits, rows, slots, stage, place, v, words)
         ):
             continue
@@ -437,15 +434,15 @@ def _is_tied(program: Program, bits: Any, rows: Rows, slots: Any, stage: int, pl
     Those are ties between units of the stage that are like members of the group, and zeros of ReLUs that members
     repeat: from them, equality is passed on from member to member.
     """
-    d, offset = program.dim, program.stage[stage, BREAK_OFFSET]
+    d, offset = program.dim, program.stage[stage].break_offset
     asked = rows.whole[place, d + BREAK]
-    group = program.stage[stage, CHOICE_OFFSET] + program.hyperplane[asked, CHOICE]
-    first, size = program.group[group, FIRST_UNIT], program.group[group, GROUP_SIZE]
+    group = program.stage[stage].choice_offset + program.hyperplane[asked].choice
+    first, size = program.group[group].first_unit, program.group[group].members
     if size > 64:
         return False
-    units = program.stage[stage, UNIT_OFFSET]
-    equal = ONE << np.uint64(program.hyperplane[asked, PLUS] - first)
-    wanted = ONE << np.uint64(program.hyperplane[asked, MINUS] - first)
+    units = program.stage[stage].unit_offset
+    equal = ONE << np.uint64(program.hyperplane[asked].plus - first)
+    wanted = ONE << np.uint64(program.hyperplane[asked].minus - first)
     zero = NONE
     grown = True
     while grown:
@@ -456,19 +453,19 @@ def _is_tied(program: Program, bits: Any, rows: Rows, slots: Any, stage: int, pl
                 b = rows.whole[slots[64 * w + lowest_bit(rest)].place, d + BREAK]
                 rest &= rest - ONE
                 if b >= offset:
-                    plus = program.copy[units + program.hyperplane[b, PLUS], FIRST_LIKE]
-                    minus = program.copy[units + program.hyperplane[b, MINUS], FIRST_LIKE]
+                    plus = program.copy[units + program.hyperplane[b].plus].first_like
+                    minus = program.copy[units + program.hyperplane[b].minus].first_like
                     tied = NONE
                     for member in range(size):
-                        like = program.copy[units + first + member, FIRST_LIKE]
+                        like = program.copy[units + first + member].first_like
                         if like in (plus, minus):
                             tied |= ONE << np.uint64(member)
                     if tied & equal != NONE:
                         equal |= tied
                 elif b >= 0:
                     for member in range(size):
-                        copied = program.copy[units + first + member, COPIED_BREAK]
-                        if copied >= 0 and program.hyperplane[copied, LEADER] == b:
+                        copied = program.copy[units + first + member].break_number
+                        if copied >= 0 and program.hyperplane[copied].leader == b:
                             zero |= ONE << np.uint64(member)
         if zero & equal != NONE:
             equal |= zero

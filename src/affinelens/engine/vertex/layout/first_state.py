@@ -12,12 +12,10 @@ from affinelens.engine.vertex.layout import kinds, phases
 from affinelens.engine.vertex.layout.records import new_record, new_records
 from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Level, Request, Slot, Sum
 from affinelens.engine.vertex.layout.stage_layout import padded
-from affinelens.engine.vertex.layout.program import (
-    BREAK_OFFSET, BREAKS, CHOICE_OFFSET, LANE_OFFSET, PADDED, QUANTUM, ROW_OFFSET, UNIT_OFFSET, Compiled,
-)  # fmt: skip
+from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.state import (
     BASE, BLOCK_BASE, BLOCK_EXTRA, BLOCK_SIZE, BREAK, CONSTANT_ERROR, ERROR, IS_WHOLE, SIZE, WHOLE_EXTRA, Arena, Floats,
-    Functions, Rows, Stack, State, room_for_results,
+    Functions, HyperplaneColumns, Rows, Stack, State, UnitColumns, room_for_results,
 )  # fmt: skip
 
 
@@ -33,16 +31,17 @@ def new_state(
     """A walk about to start, with room for a number of regions before they must be taken away."""
     program = compiled.program
     d, rows, stages = program.dim, program.domain_rows, program.stages
-    last = program.stage[-1] if stages else np.zeros(program.stage.shape[1], dtype=np.int64)
-    breaks, choices = int(last[BREAK_OFFSET]), int(last[CHOICE_OFFSET])
-    lanes, breaks_in_lanes = program.lanes, int(last[LANE_OFFSET])
+    ends = program.stage[stages]
+    breaks, choices = int(ends.break_offset), int(ends.choice_offset)
+    lanes, breaks_in_lanes = program.lanes, int(ends.lane_offset)
+    units = int(ends.unit_offset)
     places = rows + breaks + 2 * d
-    most = int(program.stage[:, BREAKS].max(initial=1))
+    most = int(program.stage.breaks.max(initial=1))
     list_words = max(1, -(-max(most, 1 if compiled.is_box else rows) // 64))
     words = 1 + 2 * d // 60
     corners = 2**d
     capacity = np.full(stages + 1, 24, dtype=np.int64)
-    sizes = capacity[:stages] * (d + 1) * program.stage[:stages, PADDED]
+    sizes = capacity[:stages] * (d + 1) * program.stage[:stages].padded
     starts = (d + 1) * breaks_in_lanes + np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     arena = max(64, 4 * corners)
     ids = 16 * corners + 1024
@@ -87,8 +86,8 @@ def new_state(
         functions=Functions(
             levels=aligned((int(starts[-1]),)),
             level=new_records(Level, stages + 1),
-            hyperplane=aligned((6, breaks_in_lanes)),
-            unit=aligned((2, int(last[UNIT_OFFSET]))),
+            hyperplane=HyperplaneColumns(*(aligned((breaks_in_lanes,)) for _ in HyperplaneColumns._fields)),
+            unit=UnitColumns(aligned((units,)), aligned((units,))),
             passed=np.zeros(most + LANES, dtype=np.uint32),
             shares=np.zeros(most + LANES),
         ),
@@ -133,8 +132,8 @@ def _fill_rows(state: State, compiled: Compiled) -> None:
             state.rows.whole[place, d + IS_WHOLE] = 1
     for stage in range(program.stages):
         first = state.functions.level[stage].start
-        count = program.stage[stage, PADDED] * (d + 1)
-        state.functions.levels[first : first + count] = program.fixed[program.stage[stage, ROW_OFFSET] :][:count]
+        count = program.stage[stage].padded * (d + 1)
+        state.functions.levels[first : first + count] = program.fixed[program.stage[stage].row_offset :][:count]
 
 
 def _fill_root(state: State, compiled: Compiled) -> None:
@@ -150,7 +149,7 @@ def _fill_root(state: State, compiled: Compiled) -> None:
         slots = np.where(upper, 2 * k + 1, 2 * k)
         state.arena.bits[number, slots // 64] |= np.uint64(1) << (slots % 64).astype(np.uint64)
     state.arena.x[:corners, d] = 1.0
-    if np.any(program.accuracy[:, QUANTUM] > 0):
+    if np.any(program.stage.quantum > 0):
         for v in range(corners):
             whole = _as_integers(np.append(state.arena.x[v, :d], 1.0), 2**31)
             if whole is not None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from affinelens.kernels.aligned import aligned
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.memory import doubled, resized
-from affinelens.engine.vertex.layout.program import CHOICE_OFFSET, Compiled
+from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.records import Records
 from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Level, Request, Slot, Sum
 
@@ -33,8 +33,6 @@ IS_WHOLE, BREAK = range(1, 3)
 WHOLE_EXTRA = 3
 # Columns of Arena.whole after the coordinates and the common denominator: whether float64 ones are as good as can be.
 KNOWN = 1
-# Rows of Functions.hyperplane; Functions.unit has the first two.
-H_ERROR, H_CONSTANT_ERROR, H_SIZE, H_BASE, H_SQUARE, H_CONSTANT_SQUARE = range(6)
 
 
 class Arena(NamedTuple):
@@ -89,6 +87,26 @@ class Rows(NamedTuple):
     winner: Indices
 
 
+class HyperplaneColumns(NamedTuple):
+    """Of all hyperplanes on the path, in lanes: how far their coefficients, added up, and their constant may be off;
+    the sum of their coefficients' sizes, and how far their values may be; and what those who pass them add to the
+    squared errors of later sums."""
+
+    error: Floats
+    constant_error: Floats
+    row_size: Floats
+    row_base: Floats
+    square: Floats
+    constant_square: Floats
+
+
+class UnitColumns(NamedTuple):
+    """Of all pre-activations on the path: how far their coefficients, added up, and their constant may be off."""
+
+    error: Floats
+    constant_error: Floats
+
+
 class Functions(NamedTuple):
     """Functions of the stages on the path, coefficient by coefficient.
 
@@ -98,8 +116,8 @@ class Functions(NamedTuple):
 
     levels: Floats
     level: Records[Level]
-    hyperplane: Floats
-    unit: Floats
+    hyperplane: HyperplaneColumns
+    unit: UnitColumns
     # scratch
     passed: NDArray[np.uint32]
     shares: Floats
@@ -217,11 +235,11 @@ class State(NamedTuple):
         return control
 
 
-Group = TypeVar("Group", Arena, Stack, Rows, Functions)
+Group = TypeVar("Group", bound=tuple[Any, ...])
 
 
 def _copied(group: Group) -> Group:
-    arrays: Any = [resized(array, len(array)) for array in group]
+    arrays: Any = [_copied(part) if isinstance(part, tuple) else resized(part, len(part)) for part in group]
     return type(group)(*arrays)
 
 
@@ -229,7 +247,7 @@ def room_for_results(compiled: Compiled, results: int, words: int, facets: bool,
     """Room for a number of regions."""
     program = compiled.program
     d, corners = program.dim, 2**program.dim
-    choices = int(program.stage[-1, CHOICE_OFFSET]) if program.stages else 0
+    choices = int(program.stage[-1].choice_offset) if program.stages else 0
     return Results(
         counts=np.zeros(max(program.stages, 1), dtype=np.int64),
         patterns=np.zeros((results, choices), dtype=compiled.pattern_type),
