@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from affinelens.arithmetic.rational import direction
 from affinelens.engine.vertex.exact.path_rows import ExactRows, Nearby, SwitchingRows
 from affinelens.engine.vertex.layout.program import Compiled
-from affinelens.engine.vertex.layout.state import BREAK, KNOWN, State
+from affinelens.engine.vertex.layout.state import State
 
 # A row without its common factor, and a point's homogeneous coordinates.
 Row = tuple[int, ...]
@@ -143,8 +143,8 @@ class Arbiter:
         """Where the rows of a vertex meet; its coordinates become as accurate as they can be."""
         point = self._meet(rows)
         d = self._compiled.program.dim
-        if state.arena.whole[vertex, d + KNOWN] == 0:
-            state.arena.whole[vertex, d + KNOWN] = 1
+        if not state.arena.is_known[vertex]:
+            state.arena.is_known[vertex] = True
             values = [n / point[-1] for n in point[:-1]]
             state.arena.x[vertex, :d] = values
             ratios = [value.as_integer_ratio() for value in values]
@@ -188,7 +188,7 @@ class Arbiter:
 
     def _break(self, state: State, place: int) -> tuple[int, int]:
         """The stage of the break at a place, and its number there."""
-        number = int(state.rows.whole[place, self._compiled.program.dim + BREAK])
+        number = int(state.rows.hyperplane[place].break_number)
         stage = bisect_right(self._offsets, number) - 1
         return stage, number - self._offsets[stage]
 

@@ -27,7 +27,7 @@ from affinelens.engine.vertex.kernels.selecting import select_side, select_winne
 from affinelens.engine.vertex.kernels.stage_opening import (
     add_breaks, add_winners, follow, inherit_sums, is_carried, name_winners, open_stage, room_for_levels,
 )  # fmt: skip
-from affinelens.engine.vertex.layout.state import BREAK, Arena, Functions, Results, Rows, Stack, State
+from affinelens.engine.vertex.layout.state import Arena, Functions, Results, Rows, Stack, State
 from affinelens.engine.vertex.kernels.vertices import copy_vertex, evaluate, look_again
 
 # What a cell needs, if not a cut: nothing more in this stage; that its group's winner be noted; nothing right now.
@@ -136,7 +136,7 @@ def _choose(program: Program, stack: Stack, rows: Rows, f: int) -> int:
     frame[f].next = 1 if frame[f].kind == kinds.DOMAIN else 0
     frame[f].end = 2
     if stage >= 0 and program.stage[stage].is_grouped:
-        b = rows.whole[program.domain_rows + program.stage[stage].break_offset + unit, program.dim + BREAK]
+        b = rows.hyperplane[program.domain_rows + program.stage[stage].break_offset + unit].break_number
         choice = program.stage[stage].choice_offset + program.hyperplane[b].choice
         frame[f].group = choice
         frame[f].phase = phases.SPLIT_BY_GROUP
@@ -153,7 +153,7 @@ def _is_unwanted(program: Program, stack: Stack, rows: Rows, f: int, stage: int)
     for w in range(stack.frame[f].live):
         cutting = stack.cutting[f, w]
         while cutting != NONE:  # signs may be left over from another part
-            b = rows.whole[first + 64 * w + lowest_bit(cutting), program.dim + BREAK]
+            b = rows.hyperplane[first + 64 * w + lowest_bit(cutting)].break_number
             cutting &= cutting - ONE
             rows.sign[b] = 0
             for k in range(program.hyperplane[b].first_follower, program.hyperplane[b + 1].first_follower):
@@ -422,7 +422,7 @@ def _record_signs(
         i = np.uint64(lowest_bit(decided))
         decided &= decided - ONE
         sign = np.int64(positive >> i & ONE) - np.int64(negative >> i & ONE)
-        b = rows.whole[first + np.int64(i), program.dim + BREAK]
+        b = rows.hyperplane[first + np.int64(i)].break_number
         rows.sign[b] = sign
         if carries and sign > 0:
             functions.passed[passed] = b - offset

@@ -22,9 +22,7 @@ from affinelens.kernels.compilation import inlined, merged
 from affinelens.kernels.lanes import LANES, above, chosen, largest, load, splat, store
 from affinelens.engine.vertex.layout import endings, kinds, phases
 from affinelens.engine.vertex.layout.program_records import Program
-from affinelens.engine.vertex.layout.state import (
-    BLOCK_BASE, BLOCK_SIZE, Arena, Functions, Rows, Stack,
-)  # fmt: skip
+from affinelens.engine.vertex.layout.state import Arena, Blocks, Functions, Rows, Stack
 from affinelens.engine.vertex.kernels.vertices import block_of, evaluate, values_at
 
 # A number of hyperplanes that no stage has.
@@ -125,7 +123,7 @@ def _next_bit(cutting: Any, f: int, start: int, live: int) -> int:
 
 @merged
 def _count_crossings(
-    program: Program, control: Any, arena: Arena, block: Any, shares: Any, cutting: Any, g: int, live: int,
+    program: Program, control: Any, arena: Arena, block: Blocks, shares: Any, cutting: Any, g: int, live: int,
     stage: int, p: int,
 ) -> int:  # fmt: skip
     """How many of the hyperplanes in ``cutting[g]`` cross the segment from vertex p to p + 1, all at different points.
@@ -134,7 +132,7 @@ def _count_crossings(
     """
     x, d = arena.x, program.dim
     q = p + 1
-    start, width = block_of(program, stage)
+    first_lane, width = block_of(program, stage)
     crossings = 0
     reach = splat(0.0)
     for w in range(live):
@@ -144,11 +142,12 @@ def _count_crossings(
             shift = lowest_bit(rest) & 56
             wanted = np.int64(rest >> np.uint64(shift)) & 255
             rest &= ~(np.uint64(255) << np.uint64(shift))
-            at = start + 64 * w + shift
-            constant = load(block, at + d * width)
-            p_value = values_at(block, at, width, constant, x, p, d)
-            q_value = values_at(block, at, width, constant, x, q, d)
-            base, size = load(block, at + (d + BLOCK_BASE) * width), load(block, at + (d + BLOCK_SIZE) * width)
+            lane = first_lane + 64 * w + shift
+            at = lane + d * first_lane
+            constant = load(block.coefficients, at + d * width)
+            p_value = values_at(block.coefficients, at, width, constant, x, p, d)
+            q_value = values_at(block.coefficients, at, width, constant, x, q, d)
+            base, size = load(block.row_base, lane), load(block.row_size, lane)
             p_bound, q_bound = value_bound(base, size, arena.off[p]), value_bound(base, size, arena.off[q])
             p_above, q_above = above(p_value, p_bound), above(q_value, q_bound)
             known = (p_above | above(p_bound * -1.0, p_value)) & (q_above | above(q_bound * -1.0, q_value))

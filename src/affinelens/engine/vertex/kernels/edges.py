@@ -66,7 +66,7 @@ def cross_edges(
     words: int, lanes: int, d: int,
 ) -> None:  # fmt: skip
     """Make a vertex on each of the listed edges."""
-    row = load(rows.row, place * rows.row.shape[1])
+    row = load(rows.row, place * lanes)
     for i in range(count):
         p, q = arena.upper[arena.edge_upper[i]], arena.ids[top + arena.edge_lower[i]]
         cross(control, arena, rows, slots, row, place, p, q, first + i, slot, words, lanes, d)

@@ -11,7 +11,7 @@ from affinelens.kernels.compilation import inlined, kernel, unreordered
 from affinelens.kernels.lanes import LANES, above, load, splat, store
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program_records import Program
-from affinelens.engine.vertex.layout.state import BASE, BREAK, Arena, Results, Rows, Stack
+from affinelens.engine.vertex.layout.state import Arena, Results, Rows, Stack
 from affinelens.engine.vertex.kernels.vertices import value_at
 
 
@@ -99,7 +99,7 @@ def is_inside(stack: Stack, rows: Rows, point: Any, w: int, slots: np.uint64, la
         slots &= slots - ONE
         place = stack.slot[slot].place
         value = value_at(rows.row, place, point, 0, lanes)
-        inside &= stack.slot[slot].side * value > rows.row[place, lanes + BASE]
+        inside &= stack.slot[slot].side * value > rows.hyperplane[place].row_base
     return inside
 
 
@@ -161,7 +161,7 @@ def _hyperplane_number(program: Program, stack: Stack, rows: Rows, slot: int) ->
     place = stack.slot[slot].place
     if place < program.domain_rows:
         return place
-    return program.domain_rows + rows.whole[place, program.dim + BREAK]
+    return program.domain_rows + rows.hyperplane[place].break_number
 
 
 @kernel

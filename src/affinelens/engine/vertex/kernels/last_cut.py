@@ -18,7 +18,7 @@ from affinelens.kernels.compilation import merged
 from affinelens.kernels.lanes import LANES, load, splat, store, total
 from affinelens.engine.vertex.layout import endings, kinds
 from affinelens.engine.vertex.layout.program_records import Program
-from affinelens.engine.vertex.layout.state import BREAK, Arena, Results, Rows, Stack
+from affinelens.engine.vertex.layout.state import Arena, Results, Rows, Stack
 from affinelens.engine.vertex.kernels.vertices import along, share_of_edge
 
 # Not a last cut, or one that this way is not made for.
@@ -72,7 +72,7 @@ def halve(
         lower_used |= bits[v, 0]
         is_simple &= count_bits(bits[v, 0]) == d
     middle, middle_used = splat(0.0), ONE << np.uint64(slot)
-    row = load(rows.row, place * rows.row.shape[1])
+    row = load(rows.row, place * program.lanes)
     for i in range(crossings):
         p, q = arena.upper[arena.edge_upper[i]], ids[top + arena.edge_lower[i]]
         p_point, q_point = load(x, p * LANES), load(x, q * LANES)
@@ -100,7 +100,7 @@ def halve(
     store(arena.point, 0, upper)
     if not is_inside(stack, rows, arena.point, ZERO, upper_used, LANES):
         return ORDINARY_CUT
-    b = rows.whole[place, d + BREAK]
+    b = rows.hyperplane[place].break_number
     for side in range(2):
         stack.slot[slot].side = 2 * side - 1
         rows.sign[b] = 2 * side - 1

@@ -17,7 +17,7 @@ from affinelens.kernels.compilation import kernel
 from affinelens.kernels.lanes import LANES, above, chosen, load, splat, spread, store_bytes
 from affinelens.engine.vertex.layout.program_records import Program
 from affinelens.engine.vertex.kernels.stage_opening import functions_at, units_at
-from affinelens.engine.vertex.layout.state import BREAK, Arena, Functions, Rows, Stack
+from affinelens.engine.vertex.layout.state import Arena, Functions, Rows, Stack
 from affinelens.engine.vertex.kernels.vertices import values_at
 
 # Weights are rounded thrice and up to 2**16 terms are added; this is far more than that can change.
@@ -99,7 +99,7 @@ def _list_passing(program: Program, functions: Functions, stack: Stack, rows: Ro
     for w in range(stack.frame[f].live):
         cutting = stack.cutting[f, w]
         while cutting != NONE:
-            b = rows.whole[first + 64 * w + lowest_bit(cutting), program.dim + BREAK]
+            b = rows.hyperplane[first + 64 * w + lowest_bit(cutting)].break_number
             cutting &= cutting - ONE
             functions.passed[count] = b - offset
             count += 1

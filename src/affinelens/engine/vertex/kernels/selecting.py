@@ -11,7 +11,7 @@ from typing import Any
 from affinelens.kernels.compilation import inlined, kernel
 from affinelens.engine.vertex.layout import kinds
 from affinelens.engine.vertex.layout.program_records import Program
-from affinelens.engine.vertex.layout.state import BREAK, Rows, Stack
+from affinelens.engine.vertex.layout.state import Rows, Stack
 
 
 @inlined
@@ -21,7 +21,7 @@ def select_side(program: Program, control: Any, stack: Stack, rows: Rows, f: int
     if stage < 0 or stage >= program.selected_stages or stack.frame[f].kind == kinds.CLIPPED:
         return stack.frame[f].selected
     place = program.domain_rows + program.stage[stage].break_offset + stack.frame[f].unit
-    b = rows.whole[place, program.dim + BREAK]
+    b = rows.hyperplane[place].break_number
     choice = program.stage[stage].choice_offset + program.hyperplane[b].choice
     position = program.hyperplane[b].position
     if side == 0:

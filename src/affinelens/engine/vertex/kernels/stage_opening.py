@@ -12,9 +12,7 @@ from affinelens.kernels.compilation import inlined, kernel
 from affinelens.kernels.lanes import LANES, PLACES, above, load, splat, spread, store, store_bytes, store_places
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program_records import Program
-from affinelens.engine.vertex.layout.state import (
-    BASE, BLOCK_BASE, BLOCK_SIZE, BREAK, CONSTANT_ERROR, ERROR, IS_WHOLE, SIZE, Arena, Functions, Rows, Stack,
-)  # fmt: skip
+from affinelens.engine.vertex.layout.state import Arena, Functions, Rows, Stack
 from affinelens.engine.vertex.kernels.vertices import block_of, values_at
 
 
@@ -463,32 +461,29 @@ def _write_row(
     program: Program, functions: Functions, rows: Rows, stage: int, start: int, b: int, candidate: int
 ) -> None:
     """Copy a hyperplane that may cut the cell to where vertices are tested against it."""
-    d, lanes = program.dim, program.lanes
+    d = program.dim
     stride, lane, offset = (
         program.stage[stage].padded_breaks, program.stage[stage].lane_offset + b, program.stage[stage].break_offset,
     )  # fmt: skip
     place = program.domain_rows + offset + candidate
-    block, width = block_of(program, stage)
-    row, whole, table = rows.row, rows.whole, functions.hyperplane
+    first_lane, width = block_of(program, stage)
+    row, block, hyperplane, table = rows.row, rows.block, rows.hyperplane[place], functions.hyperplane
     for k in range(d + 1):
         coefficient = functions.levels[start + k * stride + b]
         row[place, k] = coefficient
-        rows.block[block + k * width + candidate] = coefficient
+        block.coefficients[(d + 1) * first_lane + k * width + candidate] = coefficient
     base, size = table.row_base[lane], table.row_size[lane]
-    row[place, lanes + BASE] = base
-    row[place, lanes + SIZE] = size
-    rows.block[block + (d + BLOCK_BASE) * width + candidate] = base
-    rows.block[block + (d + BLOCK_SIZE) * width + candidate] = size
-    row[place, lanes + ERROR] = table.error[lane]
-    row[place, lanes + CONSTANT_ERROR] = table.constant_error[lane]
-    whole[place, d + BREAK] = offset + b
+    hyperplane.row_base = block.row_base[first_lane + candidate] = base
+    hyperplane.row_size = block.row_size[first_lane + candidate] = size
+    hyperplane.constant_error = table.constant_error[lane]
+    hyperplane.break_number = offset + b
     if program.stage[stage].is_grouped or program.stage[stage].followed:
         rows.place[offset + b] = place
     quantum = program.stage[stage].quantum
-    whole[place, d + IS_WHOLE] = quantum > 0.0
+    hyperplane.is_whole = quantum > 0.0
     if quantum > 0.0:
         for k in range(d + 1):
-            whole[place, k] = int(row[place, k] / quantum)
+            rows.whole[place, k] = int(row[place, k] / quantum)
 
 
 @kernel

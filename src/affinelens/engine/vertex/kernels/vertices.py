@@ -11,9 +11,7 @@ from affinelens.engine.vertex.kernels.error_bounds import crossing_error, value_
 from affinelens.kernels.compilation import inlined, kernel, unreordered
 from affinelens.kernels.lanes import LANES, above, largest, load, splat, store, total
 from affinelens.engine.vertex.layout.program_records import Program
-from affinelens.engine.vertex.layout.state import (
-    BASE, BLOCK_BASE, BLOCK_EXTRA, BLOCK_SIZE, BREAK, CONSTANT_ERROR, IS_WHOLE, KNOWN, SIZE, Arena, Rows,
-)  # fmt: skip
+from affinelens.engine.vertex.layout.state import Arena, Rows
 
 _UNKNOWN = 2
 # Sums of products of integers below this are exact in int64.
@@ -30,13 +28,13 @@ _SMALLEST_DROP = 1e-290
 @inlined
 def value_at(row: Any, place: int, points: Any, v: int, lanes: int) -> float:
     """Value of a hyperplane's function at a point."""
-    return value_along(load(row, place * row.shape[1]), row, place, points, v, lanes)
+    return value_along(load(row, place * lanes), row, place, points, v, lanes)
 
 
 @inlined
 def value_along(first: Any, row: Any, place: int, points: Any, v: int, lanes: int) -> float:
     """As :func:`value_at`, with the row's first lanes given."""
-    at_row, at_point = place * row.shape[1], v * lanes
+    at_row, at_point = place * lanes, v * lanes
     result = total(first * load(points, at_point))
     for c in range(LANES, lanes, LANES):
         result += total(load(row, at_row + c) * load(points, at_point + c))
@@ -81,7 +79,7 @@ def copy_vertex(arena: Arena, v: int, to: int, lanes: int, d: int) -> None:
         store(arena.x, to * lanes + c, load(arena.x, v * lanes + c))
     arena.off[to] = arena.off[v]
     arena.whole[to, d] = arena.whole[v, d]
-    arena.whole[to, d + KNOWN] = arena.whole[v, d + KNOWN]
+    arena.is_known[to] = arena.is_known[v]
     if arena.whole[v, d] != 0:
         for k in range(d):
             arena.whole[to, k] = arena.whole[v, k]
@@ -106,43 +104,43 @@ def cross(
         step = load(x, q * lanes + c) - begin
         store(x, to * lanes + c, along(begin, step, share))
         length = max(length, largest(abs(step)))
-    base, size = row[place, lanes + BASE], row[place, lanes + SIZE]
+    base, size = rows.hyperplane[place].row_base, rows.hyperplane[place].row_size
     off = crossing_error(base, size, arena.off[p], arena.off[q], share, steepness, length)
     arena.off[to] = off
     arena.whole[to, d] = 0
-    arena.whole[to, d + KNOWN] = 0
-    if arena.whole[p, d] != 0 and arena.whole[q, d] != 0 and rows.whole[place, d + IS_WHOLE] != 0:
-        _cross_integers(arena, rows.whole, place, p, q, to, d)
-    elif row[place, d] == 0.0 and _is_origin(bits, row, slots, to, words, lanes, d):
+    arena.is_known[to] = False
+    if arena.whole[p, d] != 0 and arena.whole[q, d] != 0 and rows.hyperplane[place].is_whole != 0:
+        _cross_integers(arena, rows, place, p, q, to, d)
+    elif row[place, d] == 0.0 and _is_origin(bits, rows, slots, to, words, lanes, d):
         for k in range(d):
             x[to, k] = 0.0
         arena.off[to] = 0.0
     elif off > _TOO_FAR_OFF:
         control.refreshed += 1
-        refresh(arena, row, slots, to, words, lanes, d)
+        refresh(arena, rows, slots, to, words, lanes, d)
 
 
 @kernel
-def _is_origin(bits: Any, row: Any, slots: Any, v: int, words: int, lanes: int, d: int) -> bool:
+def _is_origin(bits: Any, rows: Rows, slots: Any, v: int, words: int, lanes: int, d: int) -> bool:
     """Whether all hyperplanes that meet in a vertex are known to pass through the origin, which then is the vertex."""
     for w in range(words):
         rest = bits[v, w]
         while rest:
             place = slots[64 * w + lowest_bit(rest)].place
             rest &= rest - ONE
-            if row[place, d] != 0.0 or row[place, lanes + CONSTANT_ERROR] != 0.0:
+            if rows.row[place, d] != 0.0 or rows.hyperplane[place].constant_error != 0.0:
                 return False
     return True
 
 
 @kernel
-def _cross_integers(arena: Arena, row_whole: Any, place: int, p: int, q: int, to: int, d: int) -> None:
+def _cross_integers(arena: Arena, rows: Rows, place: int, p: int, q: int, to: int, d: int) -> None:
     """Exact homogeneous coordinates of a new vertex, if they fit; then its float64 ones are as good as can be."""
     h = arena.whole
     size_p, size_q, largest_p, largest_q = 0.0, 0.0, 0.0, 0.0
     at_p, at_q = 0, 0
     for k in range(d + 1):
-        a = row_whole[place, k]
+        a = rows.whole[place, k]
         size_p += abs(float(a) * float(h[p, k]))
         size_q += abs(float(a) * float(h[q, k]))
         largest_p = max(largest_p, abs(float(h[p, k])))
@@ -174,7 +172,7 @@ def _place_at_integers(arena: Arena, v: int, d: int) -> None:
 
 
 @kernel
-def _meet_in_integers(arena: Arena, row_whole: Any, slots: Any, v: int, words: int, d: int) -> None:
+def _meet_in_integers(arena: Arena, rows: Rows, slots: Any, v: int, words: int, d: int) -> None:
     """Find a vertex's homogeneous coordinates from hyperplanes that are integers, if d of them meet there and all fits.
 
     Each row is freed of the pivots of those before it, and then those before it of its own; what is left of each says
@@ -186,10 +184,10 @@ def _meet_in_integers(arena: Arena, row_whole: Any, slots: Any, v: int, words: i
         while rest != NONE and found < d:
             place = slots[64 * w + lowest_bit(rest)].place
             rest &= rest - ONE
-            if row_whole[place, d + IS_WHOLE] == 0:
+            if rows.hyperplane[place].is_whole == 0:
                 continue
             for k in range(d + 1):
-                table[found, k] = row_whole[place, k]
+                table[found, k] = rows.whole[place, k]
             for i in range(found):
                 if not _eliminate(table, found, i, pivots[i], d):
                     return
@@ -247,13 +245,13 @@ def _gcd(a: int, b: int) -> int:
 
 
 @kernel
-def refresh(arena: Arena, row: Any, slots: Any, v: int, words: int, lanes: int, d: int) -> None:
+def refresh(arena: Arena, rows: Rows, slots: Any, v: int, words: int, lanes: int, d: int) -> None:
     """Compute a vertex again, from d of the hyperplanes that meet there, if that makes its error bound smaller.
 
     With M an approximate inverse of their normals N, the vertex differs from x by at most
     ``|M| (|N x + c| + row errors) / (1 - ||I - M N||)``.
     """
-    x, bits, off = arena.x, arena.bits, arena.off
+    x, bits, off, row = arena.x, arena.bits, arena.off, rows.row
     inverse, point, residual, places = arena.inverse, arena.point, arena.residual, arena.places
     found = 0
     for w in range(words):
@@ -276,11 +274,11 @@ def refresh(arena: Arena, row: Any, slots: Any, v: int, words: int, lanes: int, 
     for k in range(d):
         part = 0.0
         for i in range(d):
-            part += abs(inverse[k, i]) * row[places[i], lanes + BASE]
+            part += abs(inverse[k, i]) * rows.hyperplane[places[i]].row_base
         for c in range(0, lanes, LANES):
             entry, size = load(arena.identity, k * lanes + c) * -1.0, splat(1.0)
             for i in range(d):
-                term = inverse[k, i] * load(row, places[i] * row.shape[1] + c)
+                term = inverse[k, i] * load(row, places[i] * lanes + c)
                 entry = entry + term
                 size = size + abs(term)
             part += total((abs(entry) + ((d + 2) * _ROUNDING) * size) * load(arena.coordinates, c))
@@ -288,7 +286,7 @@ def refresh(arena: Arena, row: Any, slots: Any, v: int, words: int, lanes: int, 
             return
         defect = max(defect, part)
     for i in range(d):
-        residual[i] = abs(value_at(row, places[i], point, 0, lanes)) + row[places[i], lanes + BASE]
+        residual[i] = abs(value_at(row, places[i], point, 0, lanes)) + rows.hyperplane[places[i]].row_base
     reach = 0.0
     for k in range(d):
         part = 0.0
@@ -310,7 +308,7 @@ def _solve(arena: Arena, row: Any, lanes: int, d: int) -> bool:
     normal, inverse, places = arena.normal, arena.inverse, arena.places
     for i in range(d):
         for c in range(0, lanes, LANES):
-            store(normal, i * lanes + c, load(row, places[i] * row.shape[1] + c))
+            store(normal, i * lanes + c, load(row, places[i] * lanes + c))
             store(inverse, i * lanes + c, load(arena.identity, i * lanes + c))
     for k in range(d):
         pivot = k
@@ -341,12 +339,11 @@ def _solve(arena: Arena, row: Any, lanes: int, d: int) -> bool:
 
 @inlined
 def block_of(program: Program, stage: int) -> tuple[int, int]:
-    """Where in ``Rows.block`` a stage's cutting hyperplanes are (the domain's, for stage -1), and how many at most."""
+    """The first lane in ``Rows.block`` of a stage's cutting hyperplanes (the domain's, for stage -1), and how many."""
     rows = (program.domain_rows + LANES - 1) // LANES * LANES
     if stage < 0:
         return 0, rows
-    start = (program.dim + BLOCK_EXTRA) * (rows + program.stage[stage].lane_offset)
-    return start, program.stage[stage].padded_breaks
+    return rows + program.stage[stage].lane_offset, program.stage[stage].padded_breaks
 
 
 @inlined
@@ -362,7 +359,7 @@ def evaluate(
     """
     d = program.dim
     x, bits, block = arena.x, arena.bits, rows.block
-    start, width = block_of(program, stage)
+    first_lane, width = block_of(program, stage)
     half = wanted.shape[1]
     asked = ZERO
     for v in range(first, first + count):
@@ -373,11 +370,10 @@ def evaluate(
             while rest != NONE:
                 shift = lowest_bit(rest) & 56
                 rest &= ~(np.uint64(255) << np.uint64(shift))
-                at = start + 64 * w + shift
-                value = values_at(block, at, width, load(block, at + d * width), x, v, d)
-                bound = value_bound(
-                    load(block, at + (d + BLOCK_BASE) * width), load(block, at + (d + BLOCK_SIZE) * width), off
-                )
+                lane = first_lane + 64 * w + shift
+                at = lane + d * first_lane
+                value = values_at(block.coefficients, at, width, load(block.coefficients, at + d * width), x, v, d)
+                bound = value_bound(load(block.row_base, lane), load(block.row_size, lane), off)
                 over |= np.uint64(above(value, bound)) << np.uint64(shift)
                 under |= np.uint64(above(bound * -1.0, value)) << np.uint64(shift)
             bits[v, words + w] = over & wanted[f, w]
@@ -434,8 +430,8 @@ def _is_tied(program: Program, bits: Any, rows: Rows, slots: Any, stage: int, pl
     Those are ties between units of the stage that are like members of the group, and zeros of ReLUs that members
     repeat: from them, equality is passed on from member to member.
     """
-    d, offset = program.dim, program.stage[stage].break_offset
-    asked = rows.whole[place, d + BREAK]
+    offset = program.stage[stage].break_offset
+    asked = rows.hyperplane[place].break_number
     group = program.stage[stage].choice_offset + program.hyperplane[asked].choice
     first, size = program.group[group].first_unit, program.group[group].members
     if size > 64:
@@ -450,7 +446,7 @@ def _is_tied(program: Program, bits: Any, rows: Rows, slots: Any, stage: int, pl
         for w in range(words):
             rest = bits[v, w]
             while rest != NONE:
-                b = rows.whole[slots[64 * w + lowest_bit(rest)].place, d + BREAK]
+                b = rows.hyperplane[slots[64 * w + lowest_bit(rest)].place].break_number
                 rest &= rest - ONE
                 if b >= offset:
                     plus = program.copy[units + program.hyperplane[b].plus].first_like
@@ -479,9 +475,9 @@ def _weigh(
 ) -> int:
     """A second look at a sign: in integers, at a better vertex, at the origin (where only the constant counts)."""
     h, row = arena.whole, rows.row
-    if h[v, d] == 0 and rows.whole[place, d + IS_WHOLE] != 0:
-        _meet_in_integers(arena, rows.whole, slots, v, words, d)
-    if h[v, d] != 0 and rows.whole[place, d + IS_WHOLE] != 0:
+    if h[v, d] == 0 and rows.hyperplane[place].is_whole != 0:
+        _meet_in_integers(arena, rows, slots, v, words, d)
+    if h[v, d] != 0 and rows.hyperplane[place].is_whole != 0:
         size = 0.0
         result = 0
         for k in range(d + 1):
@@ -492,15 +488,15 @@ def _weigh(
             return 1 if result > 0 else (-1 if result < 0 else 0)
     if arena.off[v] > _NEARLY_EXACT:
         control.refreshed += 1
-        refresh(arena, row, slots, v, words, lanes, d)
+        refresh(arena, rows, slots, v, words, lanes, d)
     value = value_at(row, place, arena.x, v, lanes)
-    if abs(value) > value_bound(row[place, lanes + BASE], row[place, lanes + SIZE], arena.off[v]):
+    if abs(value) > value_bound(rows.hyperplane[place].row_base, rows.hyperplane[place].row_size, arena.off[v]):
         return 1 if value > 0.0 else -1
     if arena.off[v] == 0.0:
         for k in range(d):
             if arena.x[v, k] != 0.0:
                 return _UNKNOWN
-        constant, error = row[place, d], row[place, lanes + CONSTANT_ERROR]
+        constant, error = row[place, d], rows.hyperplane[place].constant_error
         if abs(constant) > error:
             return 1 if constant > 0.0 else -1
         if error == 0.0:

@@ -10,12 +10,11 @@ from affinelens.kernels.aligned import aligned
 from affinelens.kernels.lanes import LANES
 from affinelens.engine.vertex.layout import kinds, phases
 from affinelens.engine.vertex.layout.records import new_record, new_records
-from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Level, Request, Slot, Sum
+from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Hyperplane, Level, Request, Slot, Sum
 from affinelens.engine.vertex.layout.stage_layout import padded
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.state import (
-    BASE, BLOCK_BASE, BLOCK_EXTRA, BLOCK_SIZE, BREAK, CONSTANT_ERROR, ERROR, IS_WHOLE, SIZE, WHOLE_EXTRA, Arena, Floats,
-    Functions, HyperplaneColumns, Rows, Stack, State, UnitColumns, room_for_results,
+    Arena, Blocks, Floats, Functions, HyperplaneColumns, Rows, Stack, State, UnitColumns, room_for_results,
 )  # fmt: skip
 
 
@@ -34,7 +33,7 @@ def new_state(
     ends = program.stage[stages]
     breaks, choices = int(ends.break_offset), int(ends.choice_offset)
     lanes, breaks_in_lanes = program.lanes, int(ends.lane_offset)
-    units = int(ends.unit_offset)
+    units, in_lanes = int(ends.unit_offset), padded(rows) + breaks_in_lanes
     places = rows + breaks + 2 * d
     most = int(program.stage.breaks.max(initial=1))
     list_words = max(1, -(-max(most, 1 if compiled.is_box else rows) // 64))
@@ -51,7 +50,8 @@ def new_state(
             x=aligned((arena, lanes)),
             off=np.zeros(arena),
             bits=np.zeros((arena, words + 2 * list_words), dtype=np.uint64),
-            whole=np.zeros((arena, d + 2), dtype=np.int64),
+            whole=np.zeros((arena, d + 1), dtype=np.int64),
+            is_known=np.zeros(arena, dtype=np.bool_),
             ids=np.zeros(ids, dtype=np.uint32),
             upper=np.zeros(ids, dtype=np.uint32),
             level=np.zeros(ids, dtype=np.uint32),
@@ -76,9 +76,10 @@ def new_state(
             selected=np.arange(len(program.selection)),
         ),
         rows=Rows(
-            row=aligned((places, lanes + LANES)),
-            block=aligned(((d + BLOCK_EXTRA) * (padded(rows) + breaks_in_lanes),)),
-            whole=np.zeros((places, d + WHOLE_EXTRA), dtype=np.int64),
+            row=aligned((places, lanes)),
+            whole=np.zeros((places, d + 1), dtype=np.int64),
+            hyperplane=new_records(Hyperplane, places),
+            block=Blocks(aligned(((d + 1) * in_lanes,)), aligned((in_lanes,)), aligned((in_lanes,))),
             place=np.full(breaks, -1, dtype=np.int64),
             sign=np.zeros(breaks + LANES, dtype=np.int8),
             winner=np.zeros(choices, dtype=np.int64),
@@ -108,28 +109,25 @@ def _fill_rows(state: State, compiled: Compiled) -> None:
     """The domain's rows, divided by their largest entry, the cube's sides, and the fixed part of every stage."""
     program, exact = compiled.program, compiled.rows.numerators
     d, count = program.dim, program.domain_rows
-    table, lanes = state.rows.row, program.lanes
+    table = state.rows.row
     cube = len(table) - 2 * d
     integers = [[int(a) for a in row] for row in exact.tolist()]
     table[:count, : d + 1] = [[a / max(abs(n) for n in row) for a in row] for row in integers]
     table[cube:, :d] = np.repeat(np.eye(d), 2, axis=0) * np.tile([1.0, -1.0], d)[:, None]
     table[cube:, d] = 1.0
     size = np.abs(table[:, : d + 1]).sum(axis=1)
-    table[:, lanes + SIZE] = size
-    table[:count, lanes + ERROR] = 4 * 2.0**-53 * size[:count]
-    table[:count, lanes + CONSTANT_ERROR] = table[:count, lanes + ERROR]
-    table[:, lanes + BASE] = 2 * table[:, lanes + ERROR] + (d + 8) * 2.0**-53 * size
-    block = state.rows.block[: (d + BLOCK_EXTRA) * padded(count)].reshape(d + BLOCK_EXTRA, -1)
-    block[: d + 1, :count] = table[:count, : d + 1].T
-    block[d + BLOCK_BASE, :count] = table[:count, lanes + BASE]
-    block[d + BLOCK_SIZE, :count] = table[:count, lanes + SIZE]
-    state.rows.whole[:, d + BREAK] = -1
+    error = np.where(np.arange(len(table)) < count, 4 * 2.0**-53 * size, 0.0)
+    hyperplane, block = state.rows.hyperplane, state.rows.block
+    hyperplane.break_number, hyperplane.row_size, hyperplane.constant_error = -1, size, error
+    hyperplane.row_base = 2 * error + (d + 8) * 2.0**-53 * size
+    block.coefficients[: (d + 1) * padded(count)].reshape(d + 1, -1)[:, :count] = table[:count, : d + 1].T
+    block.row_base[:count], block.row_size[:count] = hyperplane.row_base[:count], hyperplane.row_size[:count]
     for place in [*range(count), *range(cube, cube + 2 * d)]:
         row = integers[place] if place < count else [int(a) for a in table[place, : d + 1]]
         whole = _shortened(row, 2**50)
         if whole is not None:
             state.rows.whole[place, : d + 1] = whole
-            state.rows.whole[place, d + IS_WHOLE] = 1
+            hyperplane[place].is_whole = 1
     for stage in range(program.stages):
         first = state.functions.level[stage].start
         count = program.stage[stage].padded * (d + 1)

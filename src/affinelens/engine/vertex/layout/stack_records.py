@@ -52,6 +52,17 @@ class Sum:
     constant_square: float
 
 
+class Hyperplane:
+    """The break that it is of, or -1; whether its coefficients are known as integers; how far its values may be off at
+    an exactly known point, its size, the sum of its coefficients' sizes, and how far its constant may be off."""
+
+    break_number: int
+    is_whole: int
+    row_base: float
+    row_size: float
+    constant_error: float
+
+
 class Slot:
     """The hyperplane that a bit of vertices stands for, and the side of it on which the current cell lies."""
 

@@ -17,22 +17,12 @@ from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.memory import doubled, resized
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.records import Records
-from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Level, Request, Slot, Sum
+from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Hyperplane, Level, Request, Slot, Sum
 
 _SORTING = ("ids", "upper", "level", "lower_bits", "edge_upper", "edge_lower")
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Words = NDArray[np.uint64]
-
-# Columns of Rows.row after the lanes.
-BASE, SIZE, ERROR, CONSTANT_ERROR = range(4)
-# Rows of a block in Rows.block after the coefficients and the constant.
-BLOCK_BASE, BLOCK_SIZE, BLOCK_EXTRA = range(1, 4)
-# Columns of Rows.whole after the coefficients and the constant.
-IS_WHOLE, BREAK = range(1, 3)
-WHOLE_EXTRA = 3
-# Columns of Arena.whole after the coordinates and the common denominator: whether float64 ones are as good as can be.
-KNOWN = 1
 
 
 class Arena(NamedTuple):
@@ -44,6 +34,8 @@ class Arena(NamedTuple):
     off: Floats
     bits: Words
     whole: Indices
+    # whether the coordinates are as good as float64 ones can be
+    is_known: NDArray[np.bool_]
     ids: NDArray[np.uint32]
     # scratch, for sorting a cell's vertices by the side of a hyperplane and listing the edges that it cuts
     upper: NDArray[np.uint32]
@@ -74,14 +66,23 @@ class Stack(NamedTuple):
     selected: Indices
 
 
+class Blocks(NamedTuple):
+    """The hyperplanes of the domain and of each stage in lanes: a block each, coefficient by coefficient."""
+
+    coefficients: Floats
+    row_base: Floats
+    row_size: Floats
+
+
 class Rows(NamedTuple):
     """Hyperplanes by place: the domain's, then for each stage those that cut the cell on which it was opened, then the
-    sides of the unit cube. ``block`` has those of the domain and of each stage again, coefficient by coefficient. Also
-    what is known of all breaks on the path: place (or -1), sign, and groups' winners."""
+    sides of the unit cube. ``row`` has their coefficients, padded with zeros, and ``whole`` those of them that are
+    integers. Also what is known of all breaks on the path: place (or -1), sign, and groups' winners."""
 
     row: Floats
-    block: Floats
     whole: Indices
+    hyperplane: Records[Hyperplane]
+    block: Blocks
     place: Indices
     sign: NDArray[np.int8]
     winner: Indices
@@ -149,7 +150,7 @@ class State(NamedTuple):
     def grown(self, status: int) -> State:
         """The same walk with more room where it ran out."""
         if status == endings.GROW_ARENA:
-            arrays = {name: doubled(getattr(self.arena, name)) for name in ("x", "off", "bits", "whole")}
+            arrays = {name: doubled(getattr(self.arena, name)) for name in ("x", "off", "bits", "whole", "is_known")}
             return self._replace(arena=self.arena._replace(**arrays))
         if status == endings.GROW_IDS:
             arrays = {name: doubled(getattr(self.arena, name)) for name in _SORTING}
