@@ -14,34 +14,33 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.kernels.bits import NONE, ONE, count_bits, lowest_bit
-from affinelens.engine.vertex.kernels.error_bounds import value_bound
 from affinelens.engine.vertex.kernels.edges import copy_level, cross_edges, list_edges, separate
+from affinelens.engine.vertex.kernels.error_bounds import value_bound
 from affinelens.engine.vertex.kernels.frames import pop, push, take_slot
-from affinelens.kernels.compilation import inlined, merged
-from affinelens.kernels.lanes import LANES, above, chosen, largest, load, splat, store
+from affinelens.engine.vertex.kernels.row_values import values_at
+from affinelens.engine.vertex.kernels.signs import block_of, evaluate
 from affinelens.engine.vertex.layout import endings, kinds, phases
 from affinelens.engine.vertex.layout.program_records import Program
-from affinelens.engine.vertex.layout.state import Arena, Blocks, Functions, Rows, Stack
-from affinelens.engine.vertex.kernels.vertices import block_of, evaluate, values_at
+from affinelens.engine.vertex.layout.state import State
+from affinelens.kernels.bits import NONE, ONE, count_bits, lowest_bit
+from affinelens.kernels.compilation import inlined, merged
+from affinelens.kernels.lanes import LANES, above, chosen, largest, load, splat, store
 
 # A number of hyperplanes that no stage has.
 _ALL = 1 << 40
 
 
 @merged
-def next_section(
-    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, functions: Functions, requests: Any, f: int
-) -> int:
+def next_section(program: Program, state: State, f: int) -> int:
     """Restrict frame f's hyperplanes to the next of them; a frame that has done all is left."""
+    control, arena, stack = state.control, state.arena, state.stack
     frame, ids = stack.frame, arena.ids
-    d, lanes, words, half = program.dim, program.lanes, stack.used.shape[1], stack.cutting.shape[1]
     live = frame[f].live
     control.arena_used = frame[f].fresh
     control.ids_used = frame[f].split
     unit = _next_bit(stack.cutting, f, frame[f].next, live)
     if unit < 0 or unit >= frame[f].end:
-        pop(control, stack, f)
+        pop(state, f)
         return endings.FINISHED
     if _is_first(stack.cutting, f, unit):  # nothing cuts the section
         control.emitted += 1
@@ -57,31 +56,27 @@ def next_section(
     slot = take_slot(stack, f, place)
     if slot < 0:
         return endings.GROW_SLOTS
-    n_below, n_above, n_level = separate(arena, start, n, top, words, half, unit)
-    crossings = list_edges(arena, start, n, top, n_below, n_above, words, d)
+    n_below, n_above, n_level = separate(state, start, n, top, unit)
+    crossings = list_edges(program, state, start, n, top, n_below, n_above)
     if crossings < 0:
         return endings.GROW_IDS
     fresh = first + crossings
     if fresh + n_level > len(arena.bits):
         return endings.GROW_ARENA
-    cross_edges(control, arena, rows, stack.slot, place, slot, top, crossings, first, words, lanes, d)
+    cross_edges(program, state, place, slot, top, crossings, first)
     frame[f].unit = unit
     frame[f].fresh_count = fresh - first + n_level
     control.work += 4 + n
     for w in range(live):
         stack.cutting[g, w] = stack.cutting[f, w] & _bits_before(unit, w)
     if frame[f].dimension == 2 and n_level == 0:
-        crossings = _count_crossings(
-            program, control, arena, rows.block, functions.shares, stack.cutting, g, live, stage, first
-        )
+        crossings = _count_crossings(program, state, g, live, stage, first)
         if crossings >= 0:
             control.emitted += 1 + crossings
             frame[f].next = unit + 1
             return endings.FINISHED
-    copy_level(arena, n_level, fresh, slot, lanes, d)
-    asked = evaluate(
-        program, control, arena, rows, stack.slot, requests, stack.cutting, g, live, stage, first, fresh - first, words
-    )
+    copy_level(program, state, n_level, fresh, slot)
+    asked = evaluate(program, state, g, live, stage, first, fresh - first)
     if asked < 0:
         return endings.GROW_REQUESTS
     control.requests = asked
@@ -122,14 +117,13 @@ def _next_bit(cutting: Any, f: int, start: int, live: int) -> int:
 
 
 @merged
-def _count_crossings(
-    program: Program, control: Any, arena: Arena, block: Blocks, shares: Any, cutting: Any, g: int, live: int,
-    stage: int, p: int,
-) -> int:  # fmt: skip
+def _count_crossings(program: Program, state: State, g: int, live: int, stage: int, p: int) -> int:
     """How many of the hyperplanes in ``cutting[g]`` cross the segment from vertex p to p + 1, all at different points.
 
     Returns -1 if a sign or a difference is not proved by the error bounds; then the segment is looked at exactly.
     """
+    control, arena, stack, rows, functions = state.control, state.arena, state.stack, state.rows, state.functions
+    block, shares, cutting = rows.block, functions.shares, stack.cutting
     x, d = arena.x, program.dim
     q = p + 1
     first_lane, width = block_of(program, stage)
@@ -173,8 +167,9 @@ def _count_crossings(
 
 
 @merged
-def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, f: int) -> int:
+def conclude_section(program: Program, state: State, f: int) -> int:
     """All signs on a section are known: count it, and go into it if it is cut more than once."""
+    control, arena, stack = state.control, state.arena, state.stack
     frame, ids, bits = stack.frame, arena.ids, arena.bits
     unit, first, n = frame[f].unit, frame[f].fresh, frame[f].fresh_count
     g = f + 1
@@ -211,23 +206,27 @@ def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack,
     for i in range(n):
         ids[top + i] = first + i
     control.ids_used = top + n
-    open_section(control, frame, f, top, n)
+    open_section(state, f, top, n)
     return endings.FINISHED
 
 
 @merged
-def open_section(control: Any, frame: Any, f: int, ids: int, count: int) -> None:
+def open_section(state: State, f: int, ids: int, count: int) -> None:
     """Push a section of one dimension less above frame f; its cutting and used bits are set already."""
+    stack = state.stack
+    frame = stack.frame
     g = f + 1
-    push(control, frame, f, frame[f].stage, phases.OPEN, kinds.SECTION)
+    push(state, f, frame[f].stage, phases.OPEN, kinds.SECTION)
     frame[g].ids = ids
     frame[g].count = count
-    _begin(control, frame, g, frame[f].dimension - 1)
+    _begin(state, g, frame[f].dimension - 1)
 
 
 @inlined
-def _begin(control: Any, frame: Any, f: int, dimension: int) -> None:
+def _begin(state: State, f: int, dimension: int) -> None:
     """A section starts with all its hyperplanes to come."""
+    control, stack = state.control, state.stack
+    frame = stack.frame
     frame[f].next = 0
     frame[f].end = _ALL
     frame[f].dimension = dimension
@@ -236,15 +235,16 @@ def _begin(control: Any, frame: Any, f: int, dimension: int) -> None:
 
 
 @merged
-def count_frame(control: Any, stack: Stack, f: int, dimension: int) -> None:
+def count_frame(state: State, f: int, dimension: int) -> None:
     """Count the parts of a cell of the last stage: at once if it is cut once at most, otherwise as a section."""
+    control, stack = state.control, state.stack
     control.emitted += 1
     cuts = 0
     for w in range(stack.frame[f].live):
         cuts += count_bits(stack.cutting[f, w])
     if cuts <= 1:
         control.emitted += cuts
-        pop(control, stack, f)
+        pop(state, f)
         return
     stack.frame[f].kind = kinds.SECTION
-    _begin(control, stack.frame, f, dimension)
+    _begin(state, f, dimension)

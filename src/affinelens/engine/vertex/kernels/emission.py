@@ -6,20 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from affinelens.engine.vertex.kernels.row_values import value_at
+from affinelens.engine.vertex.layout import endings
+from affinelens.engine.vertex.layout.program_records import Program
+from affinelens.engine.vertex.layout.state import Arena, Results, Rows, Stack, State
 from affinelens.kernels.bits import NONE, ONE, count_bits, lowest_bit
 from affinelens.kernels.compilation import inlined, kernel, unreordered
 from affinelens.kernels.lanes import LANES, above, load, splat, store
-from affinelens.engine.vertex.layout import endings
-from affinelens.engine.vertex.layout.program_records import Program
-from affinelens.engine.vertex.layout.state import Arena, Results, Rows, Stack
-from affinelens.engine.vertex.kernels.vertices import value_at
 
 
 @inlined
-def emit(
-    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, results: Results, start: int, n: int, g: int
-) -> int:
+def emit(program: Program, state: State, start: int, n: int, g: int) -> int:
     """Write down the region whose vertices are ``ids[start : start + n]`` and whose slots are those of frame g."""
+    control, arena, stack, rows, results = state.control, state.arena, state.stack, state.rows, state.results
     d = program.dim
     index = control.emitted
     if control.count_only:
@@ -34,7 +33,7 @@ def emit(
         return endings.FULL
     control.work += 4
     if control.facet_column:
-        _write_facets(program, control, arena, stack, rows, results, start, n, g)
+        _write_facets(program, state, start, n, g)
     if control.vertex_column:
         _write_vertices(control, arena, results, start, n, d)
     for c in range(0, program.lanes, LANES):
@@ -104,14 +103,13 @@ def is_inside(stack: Stack, rows: Rows, point: Any, w: int, slots: np.uint64, la
 
 
 @kernel
-def _write_facets(
-    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, results: Results, start: int, n: int, g: int
-) -> None:
+def _write_facets(program: Program, state: State, start: int, n: int, g: int) -> None:
     """List the hyperplanes that bound a region in full dimension, by number, with the region's side of each.
 
     A hyperplane touches the region in a facet unless its vertices all lie on another one that has more of them. Of
     hyperplanes that touch it in the same facet the first is named.
     """
+    control, arena, stack, rows, results = state.control, state.arena, state.stack, state.rows, state.results
     words = stack.used.shape[1]
     is_simple = True
     for i in range(n):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from affinelens.engine.vertex.layout.state import Stack, State
 from affinelens.kernels.bits import NONE, lowest_bit
 from affinelens.kernels.compilation import inlined
-from affinelens.engine.vertex.layout.state import Stack
 
 
 @inlined
-def pop(control: Any, stack: Stack, f: int) -> None:
+def pop(state: State, f: int) -> None:
     """Take frame f, the topmost, away; slots mean again what they meant before it."""
+    control, stack = state.control, state.stack
     frame = stack.frame
     slot = frame[f].slot
     if slot >= 0:
@@ -23,8 +22,10 @@ def pop(control: Any, stack: Stack, f: int) -> None:
 
 
 @inlined
-def push(control: Any, frame: Any, f: int, stage: int, phase: int, kind: int) -> None:
+def push(state: State, f: int, stage: int, phase: int, kind: int) -> None:
     """Add a frame above frame f; its cell, cutting bits and sums are set by the caller."""
+    control, stack = state.control, state.stack
+    frame = stack.frame
     g = f + 1
     frame[g].stage = stage
     frame[g].phase = phase

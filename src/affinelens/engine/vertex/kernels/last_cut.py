@@ -6,30 +6,27 @@ hyperplanes they lie on for their facets: so they are summed up and not kept, an
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from affinelens.kernels.bits import NONE, ONE, ZERO, count_bits
 from affinelens.engine.vertex.kernels.edges import list_edges, separate
 from affinelens.engine.vertex.kernels.emission import is_inside, placed, write_facets, write_region
 from affinelens.engine.vertex.kernels.frames import pop, take_slot
-from affinelens.kernels.compilation import merged
-from affinelens.kernels.lanes import LANES, load, splat, store, total
+from affinelens.engine.vertex.kernels.vertices import along, share_of_edge
 from affinelens.engine.vertex.layout import endings, kinds
 from affinelens.engine.vertex.layout.program_records import Program
-from affinelens.engine.vertex.layout.state import Arena, Results, Rows, Stack
-from affinelens.engine.vertex.kernels.vertices import along, share_of_edge
+from affinelens.engine.vertex.layout.state import State
+from affinelens.kernels.bits import NONE, ONE, ZERO, count_bits
+from affinelens.kernels.compilation import merged
+from affinelens.kernels.lanes import LANES, load, splat, store, total
 
 # Not a last cut, or one that this way is not made for.
 ORDINARY_CUT = -1
 
 
 @merged
-def halve(
-    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, results: Results, f: int, unit: int
-) -> int:
+def halve(program: Program, state: State, f: int, unit: int) -> int:
     """Write down both halves of frame f's cell and leave it, if that is all there is to do; else change nothing."""
+    control, arena, stack, rows, results = state.control, state.arena, state.stack, state.rows, state.results
     frame, ids, x, bits = stack.frame, arena.ids, arena.x, arena.bits
     stage = frame[f].stage
     is_last = stage == program.stages - 1 and frame[f].live == 1 and count_bits(stack.cutting[f, 0]) == 1
@@ -41,7 +38,7 @@ def halve(
         control.emitted += 2
         control.work += 4
         results.counts[stage] += 2
-        pop(control, stack, f)
+        pop(state, f)
         return endings.FINISHED
     if control.vertex_column or program.stage[stage].followed:
         return ORDINARY_CUT
@@ -56,11 +53,11 @@ def halve(
     if top + n > len(ids) or n + LANES > len(arena.upper):
         return ORDINARY_CUT
     slot = take_slot(stack, f, place)
-    n_below, n_above, n_level = separate(arena, start, n, top, words, stack.cutting.shape[1], unit)
+    n_below, n_above, n_level = separate(state, start, n, top, unit)
     if slot < 0 or n_level > 0:
         return ORDINARY_CUT
 
-    crossings = list_edges(arena, start, n, top, n_below, n_above, words, d)
+    crossings = list_edges(program, state, start, n, top, n_below, n_above)
     if crossings < 0:
         return ORDINARY_CUT
 
@@ -111,5 +108,5 @@ def halve(
         write_region(program, control, rows, results, arena.point)
     control.work += 8 + n
     results.counts[stage] += 2
-    pop(control, stack, f)
+    pop(state, f)
     return endings.FINISHED

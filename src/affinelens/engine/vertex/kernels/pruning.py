@@ -11,17 +11,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from affinelens.kernels.bits import NONE, ONE, lowest_bit
 from affinelens.engine.vertex.kernels.error_bounds import row_base, summed, value_bound
+from affinelens.engine.vertex.kernels.row_values import values_at
+from affinelens.engine.vertex.kernels.sums import functions_at, units_at
+from affinelens.engine.vertex.layout.program_records import Program
+from affinelens.engine.vertex.layout.state import Rows, Stack, State
+from affinelens.kernels.bits import NONE, ONE, lowest_bit
 from affinelens.kernels.compilation import kernel
 from affinelens.kernels.lanes import LANES, above, chosen, load, splat, spread, store_bytes
-from affinelens.engine.vertex.layout.program_records import Program
-from affinelens.engine.vertex.kernels.stage_opening import functions_at, units_at
-from affinelens.engine.vertex.layout.state import Arena, Functions, Rows, Stack
-from affinelens.engine.vertex.kernels.vertices import values_at
 
 # Weights are rounded thrice and up to 2**16 terms are added; this is far more than that can change.
 _SLACK = 2.0**-30
+
+
+@kernel
+def is_unwanted(program: Program, stack: Stack, rows: Rows, f: int, stage: int) -> bool:
+    """Whether frame f's cell, which is one of the last stage, lies below a break of every clause."""
+    offset = program.stage[stage].break_offset
+    first = program.domain_rows + offset
+    for w in range(stack.frame[f].live):
+        cutting = stack.cutting[f, w]
+        while cutting != NONE:  # signs may be left over from another part
+            b = rows.hyperplane[first + 64 * w + lowest_bit(cutting)].break_number
+            cutting &= cutting - ONE
+            rows.sign[b] = 0
+            for k in range(program.hyperplane[b].first_follower, program.hyperplane[b + 1].first_follower):
+                rows.sign[program.followers[k]] = 0
+    return no_clause_holds(program, rows)
 
 
 @kernel
@@ -38,14 +54,13 @@ def no_clause_holds(program: Program, rows: Rows) -> bool:
 
 
 @kernel
-def can_be_left(
-    program: Program, functions: Functions, arena: Arena, stack: Stack, rows: Rows, f: int, stage: int
-) -> bool:
+def can_be_left(program: Program, state: State, f: int, stage: int) -> bool:
     """Whether no part of frame f's cell, on which the stage before the last is open, can be wanted."""
+    arena, stack, rows, functions = state.arena, state.stack, state.rows, state.functions
     last = stage + 1
     if program.stage[stage].is_grouped or not program.stage[last].is_plain:
         return False
-    passing = _list_passing(program, functions, stack, rows, f, stage)
+    passing = _list_passing(program, state, f, stage)
     if passing < 0:
         return False
     d, levels = program.dim, functions.levels
@@ -78,7 +93,7 @@ def can_be_left(
             if columns >= 0:
                 for p in range(passing):
                     b = np.int64(functions.passed[p])
-                    most = _largest_value(program, functions, arena, stack, f, stage, b, v)
+                    most = _largest_value(program, state, f, stage, b, v)
                     if not most <= 0.0:
                         weight = load(program.columns, columns + b * width + j)
                         share = most * chosen(above(splat(0.0), weight), splat(0.0), weight)
@@ -91,8 +106,9 @@ def can_be_left(
 
 
 @kernel
-def _list_passing(program: Program, functions: Functions, stack: Stack, rows: Rows, f: int, stage: int) -> int:
+def _list_passing(program: Program, state: State, f: int, stage: int) -> int:
     """List the stage's breaks that only part of frame f's cell lies above; returns how many, or -1 if one has a gap."""
+    stack, rows, functions = state.stack, state.rows, state.functions
     offset, lane = program.stage[stage].break_offset, program.stage[stage].lane_offset
     first = program.domain_rows + offset
     count = 0
@@ -113,10 +129,9 @@ def _list_passing(program: Program, functions: Functions, stack: Stack, rows: Ro
 
 
 @kernel
-def _largest_value(
-    program: Program, functions: Functions, arena: Arena, stack: Stack, f: int, stage: int, b: np.int64, v: int
-) -> float:
+def _largest_value(program: Program, state: State, f: int, stage: int, b: np.int64, v: int) -> float:
     """The most that a break's function can be at a vertex."""
+    arena, stack, functions = state.arena, state.stack, state.functions
     levels, table, d = functions.levels, functions.hyperplane, program.dim
     stride, lane = program.stage[stage].padded_breaks, program.stage[stage].lane_offset + b
     start = functions_at(program, functions, stack, f, stage) + b

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from affinelens.kernels.compilation import inlined, kernel
 from affinelens.engine.vertex.layout import kinds
 from affinelens.engine.vertex.layout.program_records import Program
-from affinelens.engine.vertex.layout.state import Rows, Stack
+from affinelens.engine.vertex.layout.state import Stack, State
+from affinelens.kernels.compilation import inlined, kernel
 
 
 @inlined
-def select_side(program: Program, control: Any, stack: Stack, rows: Rows, f: int, side: int) -> int:
+def select_side(program: Program, state: State, f: int, side: int) -> int:
     """Put first the regions that lie on one side of frame f's cut, 1 being above; returns how many."""
+    control, stack, rows = state.control, state.stack, state.rows
     stage = stack.frame[f].stage
     if stage < 0 or stage >= program.selected_stages or stack.frame[f].kind == kinds.CLIPPED:
         return stack.frame[f].selected
@@ -30,8 +31,9 @@ def select_side(program: Program, control: Any, stack: Stack, rows: Rows, f: int
 
 
 @inlined
-def select_winner(program: Program, control: Any, stack: Stack, f: int, candidate: int) -> int:
+def select_winner(program: Program, state: State, f: int, candidate: int) -> int:
     """Put first the regions in frame f's cell in which a candidate wins its group; returns how many."""
+    control, stack = state.control, state.stack
     if stack.frame[f].stage >= program.selected_stages:
         return stack.frame[f].selected
     return _put_first(program, control, stack, f, stack.frame[f].group, candidate, candidate)

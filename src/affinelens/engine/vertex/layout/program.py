@@ -302,7 +302,7 @@ def _groups(parts: Sequence[StageParts]) -> tuple[Records[GroupRow], Indices]:
 def _targets(parts: Sequence[StageParts]) -> tuple[Indices, Records[TargetRow], Floats]:
     """Every block by its source stage, and all their columns in one array."""
     starts = [0]
-    rows: list[tuple[int, int, int]] = []
+    rows: list[tuple[int, int, int, int]] = []
     flat: list[Floats] = [np.zeros(0)]
     size = 0
     for source in range(len(parts)):
@@ -310,15 +310,15 @@ def _targets(parts: Sequence[StageParts]) -> tuple[Indices, Records[TargetRow], 
             for block in part.blocks:
                 if block.source != source:
                     continue
-                rows.append((index, size, size + block.per_break.size))
+                rows.append((source, index, size, size + block.per_break.size))
                 flat.append(block.per_break.ravel())
                 size += block.per_break.size
                 if block.per_unit is not None:
                     flat.append(block.per_unit.ravel())
                     size += block.per_unit.size
         starts.append(len(rows))
-    stage, break_columns, base_columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    table = _filled(TargetRow, stage=stage, break_columns=break_columns, base_columns=base_columns)
+    before, stage, breaks, bases = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+    table = _filled(TargetRow, source=before, stage=stage, break_columns=breaks, base_columns=bases)
     return _whole(starts), table, np.concatenate(flat)
 
 

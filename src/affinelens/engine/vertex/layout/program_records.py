@@ -81,8 +81,9 @@ class CopyRow:
 
 
 class TargetRow:
-    """A later stage that a stage is added to, and where the columns of its breaks and of its base slopes begin."""
+    """A stage that an earlier one is added to, and where the columns of that one's breaks and base slopes begin."""
 
+    source: int
     stage: int
     break_columns: int
     base_columns: int
