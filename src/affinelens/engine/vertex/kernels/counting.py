@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from affinelens.engine.vertex.kernels.intrinsics import index
 from affinelens.engine.vertex.kernels.edges import copy_level, cross_edges, list_edges, separate
 from affinelens.engine.vertex.kernels.error_bounds import value_bound
 from affinelens.engine.vertex.kernels.frames import pop, push, take_slot
@@ -46,9 +47,9 @@ def next_section(program: Program, state: State, f: int) -> int:
         control.emitted += 1
         frame[f].next = unit + 1
         return endings.FINISHED
-    stage, n, start, g = frame[f].stage, frame[f].count, frame[f].ids, f + 1
+    stage, n, start, g = index(frame[f].stage), frame[f].count, index(frame[f].ids), index(f + 1)
     place = unit + program.domain_rows + program.stage[stage].break_offset
-    top, first = control.ids_used, control.arena_used
+    top, first = index(control.ids_used), index(control.arena_used)
     if g >= len(frame):
         return endings.GROW_FRAMES
     if top + n > len(ids) or n + LANES > len(arena.upper):
@@ -126,7 +127,7 @@ def _count_crossings(program: Program, state: State, g: int, live: int, stage: i
     block, shares, cutting = rows.block, functions.shares, stack.cutting
     x, d = arena.x, program.dim
     q = p + 1
-    first_lane, width = block_of(program, stage)
+    start, width = block_of(program, stage)
     crossings = 0
     reach = splat(0.0)
     for w in range(live):
@@ -136,12 +137,11 @@ def _count_crossings(program: Program, state: State, g: int, live: int, stage: i
             shift = lowest_bit(rest) & 56
             wanted = np.int64(rest >> np.uint64(shift)) & 255
             rest &= ~(np.uint64(255) << np.uint64(shift))
-            lane = first_lane + 64 * w + shift
-            at = lane + d * first_lane
-            constant = load(block.coefficients, at + d * width)
-            p_value = values_at(block.coefficients, at, width, constant, x, p, d)
-            q_value = values_at(block.coefficients, at, width, constant, x, q, d)
-            base, size = load(block.row_base, lane), load(block.row_size, lane)
+            at = start + 64 * w + shift
+            constant = load(block, at + d * width)
+            p_value = values_at(block, at, width, constant, x, p, d)
+            q_value = values_at(block, at, width, constant, x, q, d)
+            base, size = load(block, at + (d + 1) * width), load(block, at + (d + 2) * width)
             p_bound, q_bound = value_bound(base, size, arena.off[p]), value_bound(base, size, arena.off[q])
             p_above, q_above = above(p_value, p_bound), above(q_value, q_bound)
             known = (p_above | above(p_bound * -1.0, p_value)) & (q_above | above(q_bound * -1.0, q_value))
@@ -171,11 +171,11 @@ def conclude_section(program: Program, state: State, f: int) -> int:
     """All signs on a section are known: count it, and go into it if it is cut more than once."""
     control, arena, stack = state.control, state.arena, state.stack
     frame, ids, bits = stack.frame, arena.ids, arena.bits
-    unit, first, n = frame[f].unit, frame[f].fresh, frame[f].fresh_count
-    g = f + 1
+    unit, first, n = index(frame[f].unit), index(frame[f].fresh), frame[f].fresh_count
+    g = index(f + 1)
     if g >= len(frame):
         return endings.GROW_FRAMES
-    top = control.ids_used
+    top = index(control.ids_used)
     if top + n > len(ids):
         return endings.GROW_IDS
     frame[f].phase = phases.OPEN
@@ -215,7 +215,7 @@ def open_section(state: State, f: int, ids: int, count: int) -> None:
     """Push a section of one dimension less above frame f; its cutting and used bits are set already."""
     stack = state.stack
     frame = stack.frame
-    g = f + 1
+    g = index(f + 1)
     push(state, f, frame[f].stage, phases.OPEN, kinds.SECTION)
     frame[g].ids = ids
     frame[g].count = count

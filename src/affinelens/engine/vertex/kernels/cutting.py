@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from affinelens.engine.vertex.kernels.intrinsics import index
 from affinelens.engine.vertex.kernels.edges import copy_level, cross_edges, list_edges, separate
 from affinelens.engine.vertex.kernels.emission import emit
 from affinelens.engine.vertex.kernels.frames import pop, push, take_slot
@@ -29,9 +30,9 @@ def cut(program: Program, state: State, f: int, unit: int) -> int:
     """
     control, arena, stack = state.control, state.arena, state.stack
     frame, ids = stack.frame, arena.ids
-    stage, g = frame[f].stage, f + 1
+    stage, g = frame[f].stage, index(f + 1)
     place = unit + (0 if stage < 0 else program.domain_rows + program.stage[stage].break_offset)
-    n, start, top = frame[f].count, frame[f].ids, control.ids_used
+    n, start, top = frame[f].count, index(frame[f].ids), index(control.ids_used)
     if g >= len(frame):
         return endings.GROW_FRAMES
     if top + n > len(ids) or n + LANES > len(arena.upper):
@@ -40,7 +41,7 @@ def cut(program: Program, state: State, f: int, unit: int) -> int:
     if slot < 0:
         return endings.GROW_SLOTS
     n_below, n_above, n_level = separate(state, start, n, top, unit)
-    first = control.arena_used
+    first = index(control.arena_used)
     crossings = list_edges(program, state, start, n, top, n_below, n_above)
     if crossings < 0:
         return endings.GROW_IDS
@@ -83,7 +84,7 @@ def next_child(program: Program, state: State, f: int) -> int:
     arena, stack, rows, functions, results = state.arena, state.stack, state.rows, state.functions, state.results
     frame, ids, bits = stack.frame, arena.ids, arena.bits
     side, stage, n_fresh = frame[f].next, frame[f].stage, frame[f].fresh_count
-    start = frame[f].split
+    start = index(frame[f].split)
     selected = select_side(program, state, f, side)
     if selected == 0:
         frame[f].next += 1
@@ -92,7 +93,7 @@ def next_child(program: Program, state: State, f: int) -> int:
     if side == 1:
         start += frame[f].below
         n = n_fresh + frame[f].above
-    g = f + 1
+    g = index(f + 1)
     stack.slot[frame[f].slot].side = 2 * side - 1
     words, half, live = stack.used.shape[1], stack.cutting.shape[1], frame[f].live
     left = NONE

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from affinelens.engine.vertex.kernels.intrinsics import load_bytes
 from affinelens.engine.vertex.kernels.row_values import value_at
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program_records import Program
 from affinelens.engine.vertex.layout.state import Arena, Results, Rows, Stack, State
-from affinelens.kernels.bits import NONE, ONE, count_bits, lowest_bit
+from affinelens.kernels.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.kernels.compilation import inlined, kernel, unreordered
-from affinelens.kernels.lanes import LANES, above, load, splat, store
+from affinelens.kernels.lanes import LANES, above, load, splat, store, store_bytes
+
+_LOWEST_BITS = np.uint64(0x0101010101010101)
 
 
 @inlined
@@ -72,9 +75,7 @@ def write_region(program: Program, control: Any, rows: Rows, results: Results, p
         offset, count = program.stage[stage].break_offset, program.stage[stage].breaks
         begin, end = program.stage[stage].choice_offset, program.stage[stage + 1].choice_offset
         if program.stage[stage].is_plain:
-            sign, pattern = rows.sign[offset : offset + count], patterns[index, begin:end]
-            for b in range(count):
-                pattern[b] = sign[b] > 0
+            _write_positive(rows, patterns, index, begin, offset, count)
         elif program.stage[stage].is_grouped:
             for choice in range(begin, end):
                 patterns[index, choice] = rows.winner[choice]
@@ -84,6 +85,23 @@ def write_region(program: Program, control: Any, rows: Rows, results: Results, p
             for b in range(count):
                 if rows.sign[offset + b] > 0:
                     patterns[index, begin + program.hyperplane[offset + b].choice] += 1
+
+
+@inlined
+def _write_positive(rows: Rows, patterns: Any, region: int, begin: int, offset: int, count: int) -> None:
+    """Write which of some breaks have a positive sign, from a column of the patterns on: eight at a time, if bytes.
+
+    Signs are bytes 1, 0 and 255: those that have the lowest bit but not the highest are positive.
+    """
+    pattern, b = patterns[region], ZERO
+    if patterns.itemsize == 1:
+        while b + LANES <= count:
+            signs = load_bytes(rows.sign, offset + b)
+            store_bytes(pattern, begin + b, signs & ~(signs >> np.uint64(7)) & _LOWEST_BITS)
+            b += LANES
+    while b < count:
+        pattern[begin + b] = rows.sign[offset + b] > 0
+        b += 1
 
 
 @inlined

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from affinelens.engine.vertex.kernels.intrinsics import index
 from affinelens.engine.vertex.layout.state import Stack, State
 from affinelens.kernels.bits import NONE, lowest_bit
 from affinelens.kernels.compilation import inlined
@@ -26,7 +27,7 @@ def push(state: State, f: int, stage: int, phase: int, kind: int) -> None:
     """Add a frame above frame f; its cell, cutting bits and sums are set by the caller."""
     control, stack = state.control, state.stack
     frame = stack.frame
-    g = f + 1
+    g = index(f + 1)
     frame[g].stage = stage
     frame[g].phase = phase
     frame[g].kind = kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from affinelens.engine.vertex.kernels.intrinsics import index
 from affinelens.engine.vertex.kernels.frames import pop, push
 from affinelens.engine.vertex.kernels.selecting import select_winner
 from affinelens.engine.vertex.kernels.sums import inherit_sums
@@ -43,7 +44,7 @@ def next_candidate(program: Program, state: State, f: int) -> int:
     if candidate >= frame[f].end:
         pop(state, f)
         return endings.FINISHED
-    g = f + 1
+    g = index(f + 1)
     if g >= len(frame):
         return endings.GROW_FRAMES
     frame[f].next += 1

@@ -22,11 +22,11 @@ _NEARLY_EXACT = 1e-13
 
 @inlined
 def block_of(program: Program, stage: int) -> tuple[int, int]:
-    """The first lane in ``Rows.block`` of a stage's cutting hyperplanes (the domain's, for stage -1), and how many."""
+    """Where in ``Rows.block`` a stage's cutting hyperplanes begin (the domain's, for stage -1), and its width."""
     rows = (program.domain_rows + LANES - 1) // LANES * LANES
     if stage < 0:
         return 0, rows
-    return rows + program.stage[stage].lane_offset, program.stage[stage].padded_breaks
+    return (program.dim + 3) * (rows + program.stage[stage].lane_offset), program.stage[stage].padded_breaks
 
 
 @inlined
@@ -41,7 +41,7 @@ def evaluate(program: Program, state: State, f: int, live: int, stage: int, firs
     wanted, words = stack.cutting, stack.used.shape[1]
     d = program.dim
     x, bits, block = arena.x, arena.bits, rows.block
-    first_lane, width = block_of(program, stage)
+    start, width = block_of(program, stage)
     half = wanted.shape[1]
     asked = ZERO
     for v in range(first, first + count):
@@ -52,10 +52,9 @@ def evaluate(program: Program, state: State, f: int, live: int, stage: int, firs
             while rest != NONE:
                 shift = lowest_bit(rest) & 56
                 rest &= ~(np.uint64(255) << np.uint64(shift))
-                lane = first_lane + 64 * w + shift
-                at = lane + d * first_lane
-                value = values_at(block.coefficients, at, width, load(block.coefficients, at + d * width), x, v, d)
-                bound = value_bound(load(block.row_base, lane), load(block.row_size, lane), off)
+                at = start + 64 * w + shift
+                value = values_at(block, at, width, load(block, at + d * width), x, v, d)
+                bound = value_bound(load(block, at + (d + 1) * width), load(block, at + (d + 2) * width), off)
                 over |= np.uint64(above(value, bound)) << np.uint64(shift)
                 under |= np.uint64(above(bound * -1.0, value)) << np.uint64(shift)
             bits[v, words + w] = over & wanted[f, w]

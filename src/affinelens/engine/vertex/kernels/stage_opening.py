@@ -238,15 +238,15 @@ def _write_row(
         program.stage[stage].padded_breaks, program.stage[stage].lane_offset + b, program.stage[stage].break_offset,
     )  # fmt: skip
     place = program.domain_rows + offset + candidate
-    first_lane, width = block_of(program, stage)
+    begin, width = block_of(program, stage)
     row, block, hyperplane, table = rows.row, rows.block, rows.hyperplane[place], functions.hyperplane
     for k in range(d + 1):
         coefficient = functions.levels[start + k * stride + b]
         row[place, k] = coefficient
-        block.coefficients[(d + 1) * first_lane + k * width + candidate] = coefficient
+        block[begin + k * width + candidate] = coefficient
     base, size = table.row_base[lane], table.row_size[lane]
-    hyperplane.row_base = block.row_base[first_lane + candidate] = base
-    hyperplane.row_size = block.row_size[first_lane + candidate] = size
+    hyperplane.row_base = block[begin + (d + 1) * width + candidate] = base
+    hyperplane.row_size = block[begin + (d + 2) * width + candidate] = size
     hyperplane.constant_error = table.constant_error[lane]
     hyperplane.break_number = offset + b
     if program.stage[stage].is_grouped or program.stage[stage].followed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from affinelens.engine.vertex.kernels.intrinsics import index
 from affinelens.engine.vertex.kernels.counting import count_frame
 from affinelens.engine.vertex.kernels.cutting import record_signs
 from affinelens.engine.vertex.kernels.emission import emit
@@ -51,9 +52,9 @@ def _enter(program: Program, state: State, f: int) -> int:
     control, arena, stack, functions = state.control, state.arena, state.stack, state.functions
     frame, ids = stack.frame, arena.ids
     d = program.dim
-    stage, n, start = frame[f].stage + 1, frame[f].count, frame[f].ids
-    first, top = control.arena_used, control.ids_used
-    g = f + 1
+    stage, n, start = index(frame[f].stage + 1), frame[f].count, index(frame[f].ids)
+    first, top = index(control.arena_used), index(control.ids_used)
+    g = index(f + 1)
     if g >= len(frame):
         return endings.GROW_FRAMES
     if top + n > len(ids):
@@ -106,7 +107,7 @@ def settle(program: Program, state: State, f: int) -> int:
     """After all signs of a stage are known: which candidates really cut the cell."""
     control, arena, stack, rows, functions = state.control, state.arena, state.stack, state.rows, state.functions
     frame, ids, bits = stack.frame, arena.ids, arena.bits
-    stage, start, n = frame[f].stage, frame[f].ids, frame[f].count
+    stage, start, n = frame[f].stage, index(frame[f].ids), frame[f].count
     words, half = stack.used.shape[1], stack.cutting.shape[1]
     passed = ZERO
     for w in range(frame[f].live):

@@ -14,7 +14,7 @@ from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Hyper
 from affinelens.engine.vertex.layout.stage_layout import padded
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.state import (
-    Arena, Blocks, Floats, Functions, HyperplaneColumns, Rows, Stack, State, UnitColumns, room_for_results,
+    Arena, Floats, Functions, HyperplaneColumns, Rows, Stack, State, UnitColumns, room_for_results,
 )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def new_state(
             row=aligned((places, lanes)),
             whole=np.zeros((places, d + 1), dtype=np.int64),
             hyperplane=new_records(Hyperplane, places),
-            block=Blocks(aligned(((d + 1) * in_lanes,)), aligned((in_lanes,)), aligned((in_lanes,))),
+            block=aligned(((d + 3) * in_lanes,)),
             place=np.full(breaks, -1, dtype=np.int64),
             sign=np.zeros(breaks + LANES, dtype=np.int8),
             winner=np.zeros(choices, dtype=np.int64),
@@ -120,8 +120,8 @@ def _fill_rows(state: State, compiled: Compiled) -> None:
     hyperplane, block = state.rows.hyperplane, state.rows.block
     hyperplane.break_number, hyperplane.row_size, hyperplane.constant_error = -1, size, error
     hyperplane.row_base = 2 * error + (d + 8) * 2.0**-53 * size
-    block.coefficients[: (d + 1) * padded(count)].reshape(d + 1, -1)[:, :count] = table[:count, : d + 1].T
-    block.row_base[:count], block.row_size[:count] = hyperplane.row_base[:count], hyperplane.row_size[:count]
+    columns = [table[:count, : d + 1].T, hyperplane.row_base[None, :count], hyperplane.row_size[None, :count]]
+    block[: (d + 3) * padded(count)].reshape(d + 3, -1)[:, :count] = np.concatenate(columns)
     for place in [*range(count), *range(cube, cube + 2 * d)]:
         row = integers[place] if place < count else [int(a) for a in table[place, : d + 1]]
         whole = _shortened(row, 2**50)

@@ -66,23 +66,17 @@ class Stack(NamedTuple):
     selected: Indices
 
 
-class Blocks(NamedTuple):
-    """The hyperplanes of the domain and of each stage in lanes: a block each, coefficient by coefficient."""
-
-    coefficients: Floats
-    row_base: Floats
-    row_size: Floats
-
-
 class Rows(NamedTuple):
     """Hyperplanes by place: the domain's, then for each stage those that cut the cell on which it was opened, then the
     sides of the unit cube. ``row`` has their coefficients, padded with zeros, and ``whole`` those of them that are
-    integers. Also what is known of all breaks on the path: place (or -1), sign, and groups' winners."""
+    integers. ``block`` has the domain's and each stage's again, in lanes: a block of d + 3 rows, which are the
+    coefficients, the constant, ``row_base`` and ``row_size``. Also what is known of all breaks on the path: place (or
+    -1), sign, and groups' winners."""
 
     row: Floats
     whole: Indices
     hyperplane: Records[Hyperplane]
-    block: Blocks
+    block: Floats
     place: Indices
     sign: NDArray[np.int8]
     winner: Indices
