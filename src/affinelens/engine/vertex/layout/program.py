@@ -26,7 +26,7 @@ from affinelens.engine.vertex.exact.path_rows import ExactRows, PathRows, Switch
 from affinelens.engine.vertex.layout.program_records import (
     BreakColumns, BreakRow, CopyRow, GroupRow, Program, StageRow, TargetRow, UnitErrors,
 )  # fmt: skip
-from affinelens.engine.vertex.layout.records import Records, Row, new_records
+from affinelens.engine.vertex.layout.records import Records, new_records, records_of
 from affinelens.engine.vertex.layout.stage_layout import StageNumbers, StageParts, padded
 from affinelens.network import Activation, MaxGroups, Network, PiecewiseLinear
 from affinelens.network.affine_functions import NetworkTerms
@@ -155,7 +155,7 @@ def _program(
         shift=np.pad(shift, (0, lanes - dim)),
         scale=np.pad(scale, (0, lanes - dim), constant_values=1.0),
         stage=_stages(parts, follower_start, first_target, target),
-        hyperplane=_filled(
+        hyperplane=records_of(
             BreakRow,
             plus=_joined([b.plus for b in breaks]),
             minus=_joined([b.minus for b in breaks]),
@@ -195,7 +195,7 @@ def _stages(
     target_rounding = [
         max([parts[t].rounding for t in target[int(a) : int(b)].stage], default=0.0) for a, b in pairwise(first_target)
     ]
-    return _filled(
+    return records_of(
         StageRow,
         units=[part.units for part in parts],
         padded=[part.padded for part in parts],
@@ -221,14 +221,6 @@ def _stages(
         row_norm=[part.lumped_norms[1] for part in parts],
         error_norm=[part.lumped_norms[2] for part in parts],
     )
-
-
-def _filled(kind: type[Row], **columns: Sequence[float] | NDArray[Any]) -> Records[Row]:
-    """A table from its columns; those without a last offset are followed by a zero."""
-    table = new_records(kind, max(len(column) for column in columns.values()))
-    for name, column in columns.items():
-        getattr(table, name)[: len(column)] = column
-    return table
 
 
 def _wanted(clauses: Clauses, breaks: int) -> Indices:
@@ -296,7 +288,7 @@ def _groups(parts: Sequence[StageParts]) -> tuple[Records[GroupRow], Indices]:
             members = range(start, stop)
             pairs += [-1 if a == b else index[min(a, b), max(a, b)] for a in members for b in members]
     first_unit, count, begin = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    return _filled(GroupRow, first_unit=first_unit, members=count, pairs=begin), _whole(pairs)
+    return records_of(GroupRow, first_unit=first_unit, members=count, pairs=begin), _whole(pairs)
 
 
 def _targets(parts: Sequence[StageParts]) -> tuple[Indices, Records[TargetRow], Floats]:
@@ -318,7 +310,7 @@ def _targets(parts: Sequence[StageParts]) -> tuple[Indices, Records[TargetRow], 
                     size += block.per_unit.size
         starts.append(len(rows))
     before, stage, breaks, bases = np.array(rows, dtype=np.int64).reshape(-1, 4).T
-    table = _filled(TargetRow, source=before, stage=stage, break_columns=breaks, base_columns=bases)
+    table = records_of(TargetRow, source=before, stage=stage, break_columns=breaks, base_columns=bases)
     return _whole(starts), table, np.concatenate(flat)
 
 

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +40,18 @@ else:
 
 def new_records(kind: type[Row], shape: int | tuple[int, ...]) -> Records[Row]:
     """A table of records whose fields are all zero."""
-    table: Any = np.zeros(shape, dtype=_row_type(kind)).view(np.recarray)
+    table: Any = np.zeros(shape, dtype=_row_type(tuple(kind.__annotations__.items()))).view(np.recarray)
     return table
+
+
+def records_of(kind: type[Row], **columns: Sequence[float] | NDArray[Any]) -> Records[Row]:
+    """A table from its columns; those that are shorter than others are followed by zeros."""
+    table: Any = np.zeros(
+        max(len(column) for column in columns.values()), dtype=_row_type(tuple(kind.__annotations__.items()))
+    )
+    for name, column in columns.items():
+        table[name][: len(column)] = column
+    return cast("Records[Row]", table.view(np.recarray))
 
 
 def new_record(kind: type[Row]) -> Row:
@@ -47,15 +59,13 @@ def new_record(kind: type[Row]) -> Row:
     return new_records(kind, 1)[0]
 
 
-def _row_type(kind: type) -> np.dtype[Any]:
+@cache
+def _row_type(fields: tuple[tuple[str, str], ...]) -> np.dtype[Any]:
     """Fields of eight bytes each, in a row whose size is a power of two: finding row i is then a shift, which pays."""
-    fields: dict[str, str] = kind.__annotations__
-    return np.dtype(
-        {
-            "names": list(fields),
-            "formats": [_KINDS[field] for field in fields.values()],
-            "offsets": [8 * i for i in range(len(fields))],
-            "itemsize": 8 << (len(fields) - 1).bit_length(),
-        },
-        align=True,
-    )
+    row = {
+        "names": [name for name, _ in fields],
+        "formats": [_KINDS[kind] for _, kind in fields],
+        "offsets": [8 * i for i in range(len(fields))],
+        "itemsize": 8 << (len(fields) - 1).bit_length(),
+    }
+    return np.dtype((np.record, np.dtype(row, align=True)))
