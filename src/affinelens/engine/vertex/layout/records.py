@@ -62,7 +62,7 @@ def new_record(kind: type[Row]) -> Row:
 @cache
 def _row_type(fields: tuple[tuple[str, str], ...]) -> np.dtype[Any]:
     """Fields of eight bytes each, in a row whose size is a power of two: finding row i is then a shift, which pays."""
-    row = {
+    row: Any = {
         "names": [name for name, _ in fields],
         "formats": [_KINDS[kind] for _, kind in fields],
         "offsets": [8 * i for i in range(len(fields))],
