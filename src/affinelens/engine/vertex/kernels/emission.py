@@ -10,6 +10,7 @@ from affinelens.engine.vertex.kernels.intrinsics import load_bytes
 from affinelens.engine.vertex.kernels.row_values import value_at
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program_records import Program
+from affinelens.engine.vertex.layout.stack_records import Counters
 from affinelens.engine.vertex.layout.state import Arena, Results, Rows, Stack, State
 from affinelens.kernels.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.kernels.compilation import inlined, kernel, unreordered
@@ -62,7 +63,7 @@ def placed(y: Any, shift: Any, scale: Any) -> Any:
 
 
 @inlined
-def write_region(program: Program, control: Any, rows: Rows, results: Results, point: Any) -> None:
+def write_region(program: Program, control: Counters, rows: Rows, results: Results, point: Any) -> None:
     """Write down the current pattern and a point; facets and vertices, if asked for, are there already."""
     index = control.emitted
     control.emitted += 1
@@ -148,7 +149,7 @@ def _write_facets(program: Program, state: State, start: int, n: int, g: int) ->
 
 @kernel
 def write_facets(
-    program: Program, control: Any, stack: Stack, rows: Rows, results: Results, w: int, slots: np.uint64
+    program: Program, control: Counters, stack: Stack, rows: Rows, results: Results, w: int, slots: np.uint64
 ) -> None:
     """Add hyperplanes to the facets of the region that is being written, in the order of their numbers."""
     facets = results.facets
@@ -219,7 +220,7 @@ def _is_facet(program: Program, arena: Arena, stack: Stack, rows: Rows, start: i
 
 
 @kernel
-def _write_vertices(control: Any, arena: Arena, results: Results, start: int, n: int, d: int) -> None:
+def _write_vertices(control: Counters, arena: Arena, results: Results, start: int, n: int, d: int) -> None:
     end = control.vertices_emitted
     for i in range(n):
         v = arena.ids[start + i]

@@ -6,10 +6,10 @@ regions in a cell are shared out among its parts by one entry of their patterns 
 
 from __future__ import annotations
 
-from typing import Any
 
 from affinelens.engine.vertex.layout import kinds
 from affinelens.engine.vertex.layout.program_records import Program
+from affinelens.engine.vertex.layout.stack_records import Counters
 from affinelens.engine.vertex.layout.state import Stack, State
 from affinelens.kernels.compilation import inlined, kernel
 
@@ -40,7 +40,9 @@ def select_winner(program: Program, state: State, f: int, candidate: int) -> int
 
 
 @kernel
-def _put_first(program: Program, control: Any, stack: Stack, f: int, choice: int, lowest: int, highest: int) -> int:
+def _put_first(
+    program: Program, control: Counters, stack: Stack, f: int, choice: int, lowest: int, highest: int
+) -> int:
     """Put first those regions in frame f's cell that are on one of some pieces of a choice; returns how many."""
     order, found = stack.selected, 0
     for i in range(stack.frame[f].selected):
