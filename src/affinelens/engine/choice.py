@@ -55,7 +55,7 @@ def choose(request: Request, deadline: Deadline = NEVER) -> Choice:
     def restriction() -> RestrictedNetwork:
         return restrict(request.network, request.frame, deadline, _reporting(request.progress))
 
-    if request.engine != AUTO:
+    if request.engine != AUTO or not request.begins:
         return _asked_for(request, restriction)
     obstacles: list[str] = []
     for engine in ENGINES:
@@ -70,8 +70,8 @@ def choose(request: Request, deadline: Deadline = NEVER) -> Choice:
 
 
 def _asked_for(request: Request, restriction: Callable[[], RestrictedNetwork]) -> Choice:
-    """The engine that the request names, if it can do all that is asked."""
-    engine = engine_named(request.engine)
+    """The engine that the request, or its open work, names, if it can do all that is asked."""
+    engine = engine_named(request.engine if request.begins else request.open_work[0].engine)
     missing = request.needs - engine.abilities
     if missing:
         able = [other.name for other in ENGINES if request.needs <= other.abilities]
