@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import nn
 
 from affinelens.api import enumerate as enumerate_regions
-from affinelens.domain import Box, Slice
+from affinelens.array_types import Floats
+from affinelens.domain import Slice
 from affinelens.network import Network
 from affinelens.region_set import RegionSet
 from affinelens.study.data import cifar10, digits, mnist
@@ -63,7 +63,7 @@ def _configurations(setup: ConvolutionSetup, data: Path | None) -> list[Configur
                     {"data": title, "network": kind},
                     build,
                     partial(_samples, title, folder),
-                    Box(-1, 1, dim=int(np.prod(shape))),
+                    int(np.prod(shape)),
                     epochs=setup.mnist_epochs if title == mnist.TITLE else setup.epochs,
                     held_out=partial(_held_out, title, folder),
                 )
@@ -138,10 +138,10 @@ def _titles(results: Results) -> list[str]:
 def _last_rows(results: Results, title: str, kind: str) -> list[Row]:
     """The rows of a network at the end of its training, seeds and then planes in order."""
     epoch = results.last_epoch_of({"data": title, "network": kind})
-    return results.select(epoch, data=title, network=kind)
+    return results.select(epoch=epoch, data=title, network=kind)
 
 
-def _numbers(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
+def _numbers(rows: Sequence[Row], name: str) -> Floats:
     return np.array([row[name] for row in rows if row.get(name) is not None], dtype=np.float64)
 
 
@@ -171,7 +171,7 @@ def _claim(results: Results, title: str) -> Claim:
     return Claim(
         sentence,
         all(np.mean(of_seed) > 0 for of_seed in gains.values()),
-        f"The mean grid order is {_spread(orders[0])} for the CNN and {_spread(orders[1])} for the MLP, where lines of "
+        f"The mean grid order is {_shown(orders[0])} for the CNN and {_shown(orders[1])} for the MLP, where lines of "
         f"random directions, as few as its are, would give {_numbers(plain, 'grid_order_by_chance').mean():.2f}; the "
         f"CNN's is the higher one on {len(pairs) - len(lower)} of {len(pairs)} planes{_exceptions(results, lower)}. Of "
         f"the CNN's regions {squares[0].mean():.0%} have four sides, of the MLP's {squares[1].mean():.0%}. By the "
@@ -194,10 +194,6 @@ def _pixels_apart(row: Row, shape: Sequence[int]) -> int:
     """The larger of the distances in rows and in columns between the two pixels that vary."""
     first, second = (np.unravel_index(row[name], shape) for name in ("first_input", "second_input"))
     return max(abs(int(a) - int(b)) for a, b in zip(first[1:], second[1:], strict=True))
-
-
-def _spread(values: NDArray[np.float64]) -> str:
-    return f"{values.mean():.2f} ({values.min():.2f} to {values.max():.2f})"
 
 
 def _notes(results: Results) -> list[str]:
@@ -251,15 +247,14 @@ def _table(results: Results) -> str:
     for title in _titles(results):
         for kind in (MLP, CNN):
             rows = _last_rows(results, title, kind)
-            cells = [_shown(_numbers(rows, name), whole=name == "regions") for name in _COLUMNS.values()]
+            cells = [_shown(_numbers(rows, name), ",.0f" if name == "regions" else ".2f") for name in _COLUMNS.values()]
             lines.append(f"| {title} | {kind} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _shown(values: NDArray[np.float64], *, whole: bool) -> str:
+def _shown(values: Floats, kind: str = ".2f") -> str:
     if not len(values):
         return ""
-    kind = ",.0f" if whole else ".2f"
     return f"{values.mean():{kind}} ({values.min():{kind}} to {values.max():{kind}})"
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from affinelens.api import count
-from affinelens.domain import Domain
+from affinelens.array_types import Bools
+from affinelens.domain import Box
 from affinelens.network import Network
 from affinelens.study.data.samples import Samples
 from affinelens.study.setup import Setup, SomeSetup
@@ -28,16 +32,22 @@ class Configuration:
     """One network of a study, trained once a seed.
 
     ``labels`` tell it from the others and are columns of the table. ``build`` and ``samples`` are called in other
-    processes, so they are functions of a module, or ``functools.partial`` of such. ``epochs`` are its own, where they
-    differ from the set-up's. If samples are ``held_out``, the share of right answers on these is in the table too.
+    processes, so they are functions of a module, or ``functools.partial`` of such. ``inputs`` says how many it takes.
+    ``epochs`` are its own, where they differ from the set-up's. If samples are ``held_out``, the share of right answers
+    on these is in the table too.
     """
 
     labels: Labels
     build: Callable[[], nn.Module]
     samples: Callable[[int], Samples]
-    domain: Domain
+    inputs: int
     epochs: tuple[int, ...] = ()
     held_out: Callable[[], Samples] | None = None
+
+    @property
+    def domain(self) -> Box:
+        """Where regions are counted, which is the same in all of the paper."""
+        return Box(-1, 1, dim=self.inputs)
 
     def adapted(self, setup: SomeSetup) -> SomeSetup:
         """The set-up with this configuration's own epochs, if it has any."""
@@ -57,32 +67,49 @@ def count_regions(network: Network, configuration: Configuration, setup: Setup, 
     return [{"regions": count(network, configuration.domain, workers=1)}]
 
 
+def combinations(**values: Collection[Any]) -> list[dict[str, Any]]:
+    """All labels with one of the values each; the last varies fastest."""
+    return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+
+
+def _no_number(labels: Labels) -> int | None:
+    return None
+
+
 @dataclass(frozen=True)
-class Cell:
-    """A number of the paper's, and which of ours belongs beside it."""
+class Sweep:
+    """Networks in lines along one label, such as the depth or the epoch: the curves of a panel, or the rows of a table.
 
-    labels: Labels
-    epoch: int
-    paper: int | None = None
+    ``lines`` are the labels that the networks of a line share, by its name. ``paper`` is given all labels of a network,
+    with the epoch, and returns the number that the paper prints for it, if there is one.
+    """
+
+    title: str
+    along: str
+    places: Sequence[int]
+    lines: Mapping[str, Labels]
+    paper: Callable[[Labels], int | None] = _no_number
 
 
 @dataclass(frozen=True)
-class PaperTable:
-    """A table as the paper lays it out: a name and cells a row."""
+class PaperTable(Sweep):
+    """A table as the paper lays it out: ``columns`` names a column after its place."""
 
-    caption: str
-    corner: str
-    columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Cell]]]
+    columns: str = "epoch {}"
+    corner: str = ""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A conclusion of the paper's, whether it holds here, and the numbers that say so."""
+    """A conclusion of the paper's, the cases in all of which it must be true, and the numbers that say so."""
 
     sentence: str
-    holds: bool
+    cases: Bools | bool
     evidence: str
+
+    @property
+    def holds(self) -> bool:
+        return bool(np.all(self.cases))
 
 
 @dataclass(frozen=True)
