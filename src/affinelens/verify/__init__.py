@@ -1,7 +1,8 @@
 """Whether a property holds, with a witness where it does not."""
 
 from affinelens.verify.unsafe_set import UnsafePart
-from affinelens.verify.verification import Result, Verdict, verify
+from affinelens.verify.verdict import Result, Verdict
+from affinelens.verify.verification import verify
 from affinelens.verify.witness import FloatCheck, Witness
 
 __all__ = ["FloatCheck", "Result", "UnsafePart", "Verdict", "Witness", "verify"]
