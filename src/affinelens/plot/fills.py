@@ -9,8 +9,9 @@ import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm, Normalize, to_rgba
 from matplotlib.patches import Patch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from affinelens.array_types import Floats, Indices
 from affinelens.measure.summary.quantities import quantity
 from affinelens.plot.coloring import CLASS, NEIGHBORS, PLAIN, column
 from affinelens.plot.palette import CLASSES, FILLS, NUMBERS, PAPER, colors_of, neighbor_colors
@@ -18,8 +19,6 @@ from affinelens.plot.palette import CLASSES, FILLS, NUMBERS, PAPER, colors_of, n
 if TYPE_CHECKING:
     from affinelens.regions import Regions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 # At most so many classes or stages are named beside a picture.
 _MOST_NAMED = 12
 # Colours spread over the numbers from this percentile on, so that a few tiny regions do not take most of them.

@@ -9,12 +9,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.geometry.shared_sides import shared_sides
-from affinelens.plot.canvas import frame_axes, new_axes, require_flat
+from affinelens.plot.canvas import flat_axes, frame_axes
 from affinelens.plot.coloring import CLASS, NEIGHBORS
 from affinelens.plot.fills import Fills, class_fills, explain, explain_classes
 from affinelens.plot.palette import CLASSES, INK, STAGES, colors_of
@@ -22,9 +23,6 @@ from affinelens.plot.polygons import Polygons, class_polygons, clipped_to_rectan
 
 if TYPE_CHECKING:
     from affinelens.regions import Regions
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 def partition(
@@ -68,7 +66,7 @@ def partition(
     0.0 1.0
     """
     require_dimension(regions, 2)
-    ax = new_axes() if ax is None else require_flat(ax)
+    ax = flat_axes(ax)
     lower, upper = _window(regions, window)
     by_class = isinstance(color, str) and color == CLASS
     if by_class:

@@ -69,14 +69,14 @@ def _claims(results: Results) -> Sequence[Claim]:
 
 
 def _figures(results: Results) -> Mapping[str, Figure]:
-    from affinelens.plot.canvas import new_axes
+    from affinelens.plot.canvas import flat_axes
     from affinelens.plot.curves import curves
     from affinelens.study.count_curves import count_curves
 
     setup: WidthSetup = results.setup
     lines = {f"{dimension} inputs": {"dimension": dimension} for dimension in setup.dimensions}
     shown = count_curves(results, Sweep("", "width", setup.widths, lines, paper.width))
-    ax = curves(shown, new_axes((5.0, 3.8)), logarithmic=True, ticks=setup.widths)
+    ax = curves(shown, flat_axes(None, (5.0, 3.8)), logarithmic=True, ticks=setup.widths)
     ax.set(xlabel="units of the hidden layer", ylabel="regions")
     return {"width": ax.figure}
 

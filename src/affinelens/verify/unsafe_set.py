@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.convex.volume import cell_volumes
 from affinelens.domain import Domain
 from affinelens.measure.geometry.volumes import domain_volume
@@ -18,8 +19,6 @@ from affinelens.regions import Region
 from affinelens.restrict import Clauses
 from affinelens.verify.relaxed_cells import clauses_held, constraint_signs
 from affinelens.walk import Columns, Outcome
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
