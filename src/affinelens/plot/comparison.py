@@ -46,7 +46,8 @@ def comparison(sets: Mapping[str, Regions]) -> Figure:
     strips = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
     for place, (name, found) in enumerate(drawable.items()):
         ax = strips[place // across].add_subplot(1, across, place % across + 1)
-        draw_panel(ax, Panel(found, _short(name)), color="class" if found.network.output_size else "neighbors")
+        color = "class" if found.network.output_size else "neighbors"
+        draw_panel(ax, found, Panel(found, _short(name)).text, color=color)
     _draw_stages(strips[-1].add_subplot(1, charts, 1), sets)
     if sizes:
         _draw_volumes(strips[-1].add_subplot(1, charts, 2), list(sets), sizes)
