@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from affinelens.api import enumerate as enumerate_regions
 from affinelens.region_set import RegionSet
 from affinelens.study.architectures import mlp
-from affinelens.study.declaration import Claim, Configuration, PaperTable, Study
+from affinelens.study.declaration import Claim, Configuration, Figures, PaperTable, Study
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, MoonsSetup, choice
 from affinelens.track import Snapshot
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _TITLES = {"relu": "ReLU", "leaky_relu": "LeakyReLU"}
 
@@ -42,15 +38,13 @@ def _configurations(setup: ActivationSetup, data: Path | None) -> list[Configura
     ]
 
 
-def _tables(results: Results) -> list[PaperTable]:
-    setup: ActivationSetup = results.setup
+def _tables(setup: ActivationSetup) -> list[PaperTable]:
     title = "Figure 7: regions during training (the paper gives its numbers in the picture only)."
     lines = {_TITLES[activation]: {"activation": activation} for activation in setup.activations}
     return [PaperTable(title, "epoch", setup.epochs, lines)]
 
 
-def _claims(results: Results) -> Sequence[Claim]:
-    setup: ActivationSetup = results.setup
+def _claims(setup: ActivationSetup, results: Results) -> Sequence[Claim]:
     first, last = setup.epochs[0], setup.epochs[-1]
     counts = results.counts(activation=setup.activations, epoch=setup.epochs)
     grown = counts[:, -1] / counts[:, 0]
@@ -72,11 +66,10 @@ def _claims(results: Results) -> Sequence[Claim]:
     ]
 
 
-def _figures(results: Results) -> Mapping[str, Figure]:
+def _figures(setup: ActivationSetup, results: Results) -> Figures:
     """The first seed's strip of partitions with the data, and the same as surfaces, a row an activation."""
     from affinelens.plot.evolution import evolution, surface_evolution
 
-    setup: ActivationSetup = results.setup
     snapshots = [
         Snapshot(epoch, f"{_TITLES[activation]}, epoch", partial(_regions, results, activation, epoch))
         for activation in setup.activations
@@ -105,5 +98,4 @@ STUDY = Study(
     tables=_tables,
     claims=_claims,
     figures=_figures,
-    together=True,
 )

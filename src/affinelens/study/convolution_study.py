@@ -6,11 +6,10 @@ network is shown, pixels less the data set's mean over its deviation, so that th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from torch import nn
@@ -24,13 +23,10 @@ from affinelens.study.data import cifar10, digits, mnist
 from affinelens.study.data.image_sets import find_image_sets, image_set
 from affinelens.study.data.images import CLASSES
 from affinelens.study.data.samples import Samples
-from affinelens.study.declaration import Claim, Configuration, Row, Study
+from affinelens.study.declaration import Claim, Configuration, Figures, Row, Study
 from affinelens.study.image_architectures import image_mlp, lenet, strided_cnn
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, Setup, choice
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MLP, CNN = "MLP", "CNN"
 _OTHERS_AT = 0.5
@@ -145,7 +141,7 @@ def _numbers(rows: Sequence[Row], name: str) -> Floats:
     return np.array([row[name] for row in rows if row.get(name) is not None], dtype=np.float64)
 
 
-def _claims(results: Results) -> list[Claim]:
+def _claims(setup: ConvolutionSetup, results: Results) -> list[Claim]:
     return [_claim(results, title) for title in _titles(results)]
 
 
@@ -258,7 +254,7 @@ def _shown(values: Floats, kind: str = ".2f") -> str:
     return f"{values.mean():{kind}} ({values.min():{kind}} to {values.max():{kind}})"
 
 
-def _figures(results: Results) -> Mapping[str, Figure]:
+def _figures(setup: ConvolutionSetup, results: Results) -> Figures:
     from affinelens.plot import Panel, partition_rows
     from affinelens.plot.repeats import repeats
 
@@ -298,10 +294,11 @@ STUDY = Study(
     full=ConvolutionSetup(),
     quick=ConvolutionSetup(epochs=(5,), mnist_epochs=(1,), planes=3),
     configurations=_configurations,
-    tables=lambda results: (),
+    tables=lambda setup: (),
     claims=_claims,
     figures=_figures,
     measure=_measure,
     notes=_notes,
     reads_data=True,
+    together=False,
 )

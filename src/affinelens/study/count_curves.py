@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
-
-from affinelens.plot.curves import Curve, curve_panels
 from affinelens.study.declaration import Sweep
 from affinelens.study.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from affinelens.plot.curves import Curve
 
 
 def count_curves(results: Results, sweep: Sweep) -> list[Curve]:
     """A curve a line of the sweep."""
+    from affinelens.plot.curves import Curve
+
     return [
         Curve(name, sweep.places, [cell.ours for cell in cells], [cell.paper for cell in cells])
         for name, cells in results.measured(sweep).items()
@@ -22,4 +26,6 @@ def count_curves(results: Results, sweep: Sweep) -> list[Curve]:
 
 def count_panels(results: Results, sweeps: Sequence[Sweep], places: str, **options: Any) -> Figure:
     """A panel a sweep, with options as :func:`affinelens.plot.curve_panels` has them."""
+    from affinelens.plot.curves import curve_panels
+
     return curve_panels({sweep.title: count_curves(results, sweep) for sweep in sweeps}, places, **options)

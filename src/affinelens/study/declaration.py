@@ -18,13 +18,14 @@ from affinelens.study.data.samples import Samples
 from affinelens.study.setup import Setup, SomeSetup
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from torch import nn
 
     from affinelens.study.results import Results
 
 Row = dict[str, Any]
 Labels = Mapping[str, str | int]
+# Matplotlib's figures by file name, without an ending; processes that only train do not load it.
+Figures = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,10 @@ class Claim:
 class Study:
     """A study of the paper's Section 4.
 
-    ``quick`` is the same in minutes. ``configurations`` takes the set-up and the folder given for data, which only a
-    study that ``reads_data`` is given. ``figures`` are by file name, without an ending. ``notes`` say what else one
-    must know to read the report. With ``together`` a configuration's networks of all seeds are trained as one stack,
-    which is faster; they must be made of linear layers, batch norms and activations.
+    ``quick`` is the same in minutes. Everything is said of a set-up; ``configurations`` takes the folder given for data
+    as well, which only a study that ``reads_data`` is given. ``notes`` say what else one must know to read the report.
+    With ``together`` a configuration's networks of all seeds are trained as one stack, which is faster; they must be
+    made of linear layers, batch norms and activations.
     """
 
     name: str
@@ -128,10 +129,10 @@ class Study:
     full: Setup
     quick: Setup
     configurations: Callable[[Any, Path | None], Sequence[Configuration]]
-    tables: Callable[[Results], Sequence[PaperTable]]
-    claims: Callable[[Results], Sequence[Claim]]
-    figures: Callable[[Results], Mapping[str, Figure]]
+    tables: Callable[[Any], Sequence[PaperTable]]
+    claims: Callable[[Any, Results], Sequence[Claim]]
+    figures: Callable[[Any, Results], Figures]
     measure: Measure = count_regions
     notes: Callable[[Results], Sequence[str]] = lambda results: ()
     reads_data: bool = False
-    together: bool = False
+    together: bool = True

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from affinelens.study import paper
 from affinelens.study.architectures import mlp
+from affinelens.study.count_curves import count_panels
 from affinelens.study.data.samples import random_points
-from affinelens.study.declaration import Claim, Configuration, Labels, PaperTable, Study, Sweep, combinations
+from affinelens.study.declaration import Claim, Configuration, Figures, Labels, PaperTable, Study, Sweep, combinations
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, MoonsSetup, choice
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 KINDS = MOONS, RANDOM = "two moons", "random"
 
@@ -50,8 +47,7 @@ def _configuration(setup: DepthSetup, data: str, dimension: int, width: int, dep
     )
 
 
-def _tables(results: Results) -> list[PaperTable]:
-    setup: DepthSetup = results.setup
+def _tables(setup: DepthSetup) -> list[PaperTable]:
     plane = {
         f"{one['data']}, {one['width']} units a layer": one
         for one in combinations(data=KINDS, dimension=[2], width=setup.widths)
@@ -70,8 +66,7 @@ def _tables(results: Results) -> list[PaperTable]:
     ]
 
 
-def _claims(results: Results) -> Sequence[Claim]:
-    setup: DepthSetup = results.setup
+def _claims(setup: DepthSetup, results: Results) -> Sequence[Claim]:
     depths, table_depths, dimensions = map(sorted, (setup.depths, setup.table_depths, setup.table_dimensions))
     plane = results.means(data=KINDS, dimension=[2], width=setup.widths, depth=depths)[:, 0]
     space = results.means(data=[RANDOM], dimension=dimensions, width=setup.table_widths, depth=table_depths)[0]
@@ -109,10 +104,7 @@ def _claims(results: Results) -> Sequence[Claim]:
     ]
 
 
-def _figures(results: Results) -> Mapping[str, Figure]:
-    from affinelens.study.count_curves import count_panels
-
-    setup: DepthSetup = results.setup
+def _figures(setup: DepthSetup, results: Results) -> Figures:
     space = {
         f"{one['dimension']}-D, {one['width']} units": one
         for one in combinations(data=[RANDOM], dimension=setup.table_dimensions, width=setup.table_widths)
@@ -138,5 +130,4 @@ STUDY = Study(
     tables=_tables,
     claims=_claims,
     figures=_figures,
-    together=True,
 )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from affinelens.array_types import Floats
 from affinelens.study.architectures import mlp
-from affinelens.study.declaration import Claim, Configuration, Labels, PaperTable, Study, Sweep, combinations
+from affinelens.study.count_curves import count_panels
+from affinelens.study.declaration import Claim, Configuration, Figures, Labels, PaperTable, Study, Sweep, combinations
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, MoonsSetup, choice
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # The paper looks at the first 50 epochs when it speaks of early training.
 _EARLY = 50
@@ -46,8 +43,7 @@ def _positions(setup: LayersSetup) -> range:
     return range(1, setup.layers + 1)
 
 
-def _tables(results: Results) -> list[PaperTable]:
-    setup: LayersSetup = results.setup
+def _tables(setup: LayersSetup) -> list[PaperTable]:
     return [
         PaperTable(
             f"Figure 4: regions with one layer of {units} (the paper prints no numbers).",
@@ -65,8 +61,7 @@ def _lines(setup: LayersSetup, units: int, name: str) -> dict[str, Labels]:
     return {name.format(layer): {"widened": units, "layer": layer} for layer in _positions(setup)}
 
 
-def _claims(results: Results) -> Sequence[Claim]:
-    setup: LayersSetup = results.setup
+def _claims(setup: LayersSetup, results: Results) -> Sequence[Claim]:
     early = [epoch for epoch in setup.epochs if epoch <= _EARLY] or [setup.epochs[0]]
     first, last = (
         results.means(widened=setup.widened, epoch=epochs, layer=_positions(setup))
@@ -101,10 +96,7 @@ def _rank_correlation(values: Floats) -> float:
     return float(np.corrcoef(ranks, np.arange(len(values)))[0, 1]) if len(values) > 1 else 0.0
 
 
-def _figures(results: Results) -> Mapping[str, Figure]:
-    from affinelens.study.count_curves import count_panels
-
-    setup: LayersSetup = results.setup
+def _figures(setup: LayersSetup, results: Results) -> Figures:
     panels = [
         Sweep(f"one layer of {units}", "epoch", setup.epochs, _lines(setup, units, "layer {} wider"))
         for units in setup.widened
@@ -122,5 +114,4 @@ STUDY = Study(
     tables=_tables,
     claims=_claims,
     figures=_figures,
-    together=True,
 )

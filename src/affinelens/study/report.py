@@ -22,7 +22,7 @@ def write_report(study: Study, results: Results) -> Path:
     directory = results.directory
     directory.write_table(results.rows)
     names = []
-    for name, figure in study.figures(results).items():
+    for name, figure in study.figures(results.setup, results).items():
         names.append(name)
         for ending in ("png", "svg"):
             save_picture(figure, directory.path / f"{name}.{ending}", dpi=_DPI)
@@ -47,11 +47,11 @@ def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[s
     if results.model is not None:
         yield f"\nThe networks are not the paper's: they were built by `{results.model}`."
     yield from (f"\n{note}" for note in study.notes(results))
-    for table in study.tables(results):
+    for table in study.tables(results.setup):
         yield ""
         yield from _table(table, results)
     yield "\n## Do the paper's conclusions hold?\n"
-    yield from map(_claim, study.claims(results))
+    yield from map(_claim, study.claims(results.setup, results))
     for name in figures:
         yield f"\n![{study.title}]({name}.png)"
     yield "\n## Choices\n\n| choice | here | why |\n|---|---|---|"

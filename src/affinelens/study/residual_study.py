@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from affinelens.study import paper
 from affinelens.study.architectures import NORMS, residual_network
-from affinelens.study.declaration import Claim, Configuration, Labels, PaperTable, Study, Sweep, combinations
+from affinelens.study.count_curves import count_panels
+from affinelens.study.declaration import Claim, Configuration, Figures, Labels, PaperTable, Study, Sweep, combinations
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, MoonsSetup, choice
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _SKIPS = {"yes": "with skips", "no": "without skips"}
 _TITLES = {"batch": "with batch norm", "none": "without a norm"}
@@ -48,8 +44,7 @@ def _configuration(setup: ResidualSetup, norm: str, blocks: int, skips: str) -> 
     )
 
 
-def _tables(results: Results) -> list[PaperTable]:
-    setup: ResidualSetup = results.setup
+def _tables(setup: ResidualSetup) -> list[PaperTable]:
     tables = []
     for norm in setup.norms:
         lines = {
@@ -60,13 +55,11 @@ def _tables(results: Results) -> list[PaperTable]:
     return tables
 
 
-def _claims(results: Results) -> list[Claim]:
-    setup: ResidualSetup = results.setup
-    return [claim for norm in setup.norms for claim in _claims_with(norm, results)]
+def _claims(setup: ResidualSetup, results: Results) -> list[Claim]:
+    return [claim for norm in setup.norms for claim in _claims_with(norm, setup, results)]
 
 
-def _claims_with(norm: str, results: Results) -> list[Claim]:
-    setup: ResidualSetup = results.setup
+def _claims_with(norm: str, setup: ResidualSetup, results: Results) -> list[Claim]:
     means = results.means(norm=[norm], blocks=sorted(setup.blocks), skips=_SKIPS, epoch=setup.epochs)[0]
     ratios = means[:, 0] / means[:, 1]
     deeper, later = np.diff(means, axis=0) > 0, np.diff(means, axis=2) > 0
@@ -105,10 +98,7 @@ def _notes(results: Results) -> list[str]:
     ]
 
 
-def _figures(results: Results) -> Mapping[str, Figure]:
-    from affinelens.study.count_curves import count_panels
-
-    setup: ResidualSetup = results.setup
+def _figures(setup: ResidualSetup, results: Results) -> Figures:
     panels = []
     for blocks in setup.blocks:
         lines = {
@@ -135,5 +125,4 @@ STUDY = Study(
     claims=_claims,
     figures=_figures,
     notes=_notes,
-    together=True,
 )

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from affinelens.study import paper
 from affinelens.study.architectures import mlp
+from affinelens.study.count_curves import count_curves
 from affinelens.study.data.samples import random_points
-from affinelens.study.declaration import Claim, Configuration, PaperTable, Study, Sweep, combinations
+from affinelens.study.declaration import Claim, Configuration, Figures, PaperTable, Study, Sweep, combinations
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, Setup, choice
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,15 +36,13 @@ def _configurations(setup: WidthSetup, data: Path | None) -> list[Configuration]
     ]
 
 
-def _tables(results: Results) -> list[PaperTable]:
-    setup: WidthSetup = results.setup
+def _tables(setup: WidthSetup) -> list[PaperTable]:
     lines = {f"{width} units": {"width": width} for width in setup.widths}
     title = "Table 1: regions of one hidden layer."
     return [PaperTable(title, "dimension", setup.dimensions, lines, paper.width, columns="{}-D")]
 
 
-def _claims(results: Results) -> Sequence[Claim]:
-    setup: WidthSetup = results.setup
+def _claims(setup: WidthSetup, results: Results) -> Sequence[Claim]:
     dimensions = sorted(setup.dimensions)
     counts = results.counts(dimension=dimensions, width=sorted(setup.widths))
     grows = np.all(np.diff(counts, axis=1) > 0, axis=1)
@@ -68,12 +63,10 @@ def _claims(results: Results) -> Sequence[Claim]:
     ]
 
 
-def _figures(results: Results) -> Mapping[str, Figure]:
+def _figures(setup: WidthSetup, results: Results) -> Figures:
     from affinelens.plot.canvas import flat_axes
     from affinelens.plot.curves import curves
-    from affinelens.study.count_curves import count_curves
 
-    setup: WidthSetup = results.setup
     lines = {f"{dimension} inputs": {"dimension": dimension} for dimension in setup.dimensions}
     shown = count_curves(results, Sweep("", "width", setup.widths, lines, paper.width))
     ax = curves(shown, flat_axes(None, (5.0, 3.8)), logarithmic=True, ticks=setup.widths)
@@ -91,5 +84,4 @@ STUDY = Study(
     tables=_tables,
     claims=_claims,
     figures=_figures,
-    together=True,
 )
