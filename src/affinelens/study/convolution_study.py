@@ -29,6 +29,7 @@ from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, Setup, choice
 
 MLP, CNN = "MLP", "CNN"
+_TRAIN, _TEST = "train", "test"
 _OTHERS_AT = 0.5
 # How many images there are to train on, and for how many epochs the paper does so.
 _ALL_IMAGES = {cifar10.TITLE: 50_000, mnist.TITLE: 60_000}
@@ -58,10 +59,10 @@ def _configurations(setup: ConvolutionSetup, data: Path | None) -> list[Configur
                 Configuration(
                     {"data": title, "network": kind},
                     build,
-                    partial(_samples, title, folder),
+                    partial(_samples, title, folder, _TRAIN),
                     int(np.prod(shape)),
                     epochs=setup.mnist_epochs if title == mnist.TITLE else setup.epochs,
-                    held_out=partial(_held_out, title, folder),
+                    held_out=partial(_samples, title, folder, _TEST),
                 )
             )
     return made
@@ -83,15 +84,11 @@ def _builders(title: str, shape: tuple[int, int, int], setup: ConvolutionSetup) 
     }
 
 
-def _samples(title: str, folder: Path | None, seed: int) -> Samples:
-    """The images to train on, which are the same for every seed."""
+def _samples(title: str, folder: Path | None, part: str, seed: int = 0) -> Samples:
+    """The images to train on, or those to test with, which are the same for every seed."""
     images = image_set(title, folder)
-    return Samples(images.inputs(images.train), images.train.labels)
-
-
-def _held_out(title: str, folder: Path | None) -> Samples:
-    images = image_set(title, folder)
-    return Samples(images.inputs(images.test), images.test.labels)
+    chosen = images.test if part == _TEST else images.train
+    return Samples(images.inputs(chosen), chosen.labels)
 
 
 def _planes(inputs: int, setup: ConvolutionSetup, seed: int) -> list[tuple[int, int]]:

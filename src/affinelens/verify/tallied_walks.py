@@ -9,16 +9,7 @@ from affinelens.domain import Frame
 from affinelens.engine import choose, run
 from affinelens.network import Network
 from affinelens.restrict import Clauses, restrict
-from affinelens.walk import (
-    NO_DECISIONS,
-    Ability,
-    Certificate,
-    Limits,
-    Outcome,
-    ProgressFunction,
-    Request,
-    Status,
-)
+from affinelens.walk import NO_DECISIONS, Ability, Certificate, Limits, Outcome, ProgressFunction, Request, Status
 
 
 @dataclass
