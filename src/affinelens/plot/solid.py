@@ -58,7 +58,7 @@ def solid(
     """
     require_dimension(regions, 3)
     ax = solid_axes(ax)
-    fills = Fills(regions, color)
+    fills = Fills.by(regions, color)
     faces = region_faces(regions)
     lower, upper = regions.domain.frame.lower, regions.domain.frame.upper
     if explode < 0 or not np.isfinite(explode):
@@ -69,7 +69,7 @@ def solid(
         lower, upper = shown.corners.min(axis=(0, 1)), shown.corners.max(axis=(0, 1))
     else:
         shown = _outside(regions, faces, _corner(cut, lower, upper))
-    paint = lit(shown, fills.of(shown.region), _LIGHT, _IN_SHADE)
+    paint = lit(shown, fills.paint[shown.region], _LIGHT, _IN_SHADE)
     collection = Poly3DCollection(
         shown.rings(), facecolors=paint, edgecolors=INK, linewidths=line_width(len(shown)), zsort="average"
     )
@@ -78,7 +78,7 @@ def solid(
     aspect = (sides / sides.max()).tolist() if sides.max() <= _LONGEST_SIDE * sides.min() else [1.0, 1.0, 1.0]
     frame_space(ax, lower, upper, axis_names(regions), sides=aspect, elevation=_ELEVATION)
     if legend:
-        fills.explain(ax)
+        fills.explain(ax, np.arange(len(regions)))
     return ax
 
 

@@ -14,7 +14,7 @@ from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_maps
 from affinelens.plot.canvas import frame_space, solid_axes
 from affinelens.plot.faces import lit
-from affinelens.plot.fills import Fills, class_fills, explain_classes
+from affinelens.plot.fills import Fills, class_fills
 from affinelens.plot.palette import INK
 from affinelens.plot.partition import axis_names, line_width, require_dimension
 from affinelens.plot.polygons import Polygons, class_polygons, region_polygons
@@ -64,7 +64,8 @@ def _draw_classes(ax: Any, regions: Regions, legend: bool) -> Polygons:
     outputs = maps.constants.shape[1]
     winner = classes if outputs > 1 else np.zeros_like(classes)
     lifted = [_lifted(maps, pieces, winner)]
-    paints = [_lit(lifted[0], class_fills(classes))]
+    fills = Fills.by_class(classes)
+    paints = [_lit(lifted[0], fills.paint)]
     if outputs == 2:
         lifted.append(_lifted(maps, pieces, 1 - winner))
         beneath = class_fills(1 - winner)
@@ -75,7 +76,7 @@ def _draw_classes(ax: Any, regions: Regions, legend: bool) -> Polygons:
     if len(boundary):
         _draw_boundary(ax, maps, boundary)
     if legend:
-        explain_classes(ax, np.unique(classes))
+        fills.explain(ax, pieces.origin)
     return drawn
 
 
@@ -91,11 +92,11 @@ def _draw_output(ax: Any, regions: Regions, output: int, color: str | ArrayLike,
     count = maps.constants.shape[1]
     if not 0 <= output < count:
         raise AffineLensError(f"output must be from 0 to {count - 1}, but is {output}")
-    fills = Fills(regions, color)
+    fills = Fills.by(regions, color)
     polygons = _lifted(maps, region_polygons(regions), np.full(len(regions), output))
-    _add(ax, polygons, _lit(polygons, fills.of(polygons.region)))
+    _add(ax, polygons, _lit(polygons, fills.paint[polygons.region]))
     if legend:
-        fills.explain(ax)
+        fills.explain(ax, polygons.region)
     return polygons
 
 
