@@ -19,8 +19,8 @@ RADIUS = 0.012
 def image_ball(model: str, images: str) -> None:
     """Count, then find the regions, then their facets too; two workers each."""
     network = al.network(model)
-    centre = read_image(images, IMAGE)
-    ball = al.Box(centre - RADIUS, centre + RADIUS)
+    center = read_image(images, IMAGE)
+    ball = al.Box(center - RADIUS, center + RADIUS)
     al.count([(np.ones((1, 24)), np.zeros(1)), (np.ones((1, 1)), np.zeros(1))], al.Box(-1, 1, dim=24))  # compiles
     print(f"image {IMAGE}, radius {RADIUS}, {network.input_size} dimensions, two workers")
     started = time.perf_counter()

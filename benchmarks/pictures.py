@@ -13,7 +13,7 @@ from benchmarks.networks import kaiming_uniform, name_of
 
 SIZES = (2, 192, 192, 192, 2)
 PICTURES: list[tuple[str, dict[str, Any]]] = [
-    ("neighbours", {}),
+    ("neighbors", {}),
     ("class, with the decision boundary", {"color": "class"}),
     ("volume", {"color": "volume"}),
     ("units' lines by stage", {"color": "class", "hyperplanes": True}),

@@ -257,7 +257,7 @@ def transposition(net: Architecture) -> None:
 
 
 def channel_scale(net: Architecture) -> None:
-    """Centred by the mean over all places, and divided by constants."""
+    """Centered by the mean over all places, and divided by constants."""
     divisors = net.number(net.shape[0], 1, 1, low=0.5, high=2.0)
     net.add(
         lambda x: (x - x.mean((2, 3), keepdim=True)) / net.at(divisors),

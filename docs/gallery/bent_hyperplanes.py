@@ -1,4 +1,4 @@
-"""Each unit is a line that bends where earlier units switch; lines are coloured by stage."""
+"""Each unit is a line that bends where earlier units switch; lines are colored by stage."""
 
 from pathlib import Path
 

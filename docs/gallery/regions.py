@@ -1,4 +1,4 @@
-"""Every region has a colour of its own among its neighbours (Figure 1b)."""
+"""Every region has a color of its own among its neighbors (Figure 1b)."""
 
 from pathlib import Path
 

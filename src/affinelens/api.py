@@ -20,7 +20,25 @@ from affinelens.walk import Limits, Outcome, ProgressFunction, Request, Status
 
 
 class IncompleteError(AffineLensError):
-    """A count was stopped before it was complete; ``regions`` is how many were found."""
+    """A count was stopped before it was complete: at a limit, or by Ctrl-C.
+
+    Attributes
+    ----------
+    regions : int
+        How many regions were found; there are at least as many.
+    status : Status
+        What stopped the count.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> layers = [([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 1.0]], [0.0])]
+    >>> try:
+    ...     al.count(layers, al.Box(-1, 1, dim=1), max_regions=1)
+    ... except al.IncompleteError as error:
+    ...     print(error.regions, error.status.name)
+    1 REGION_LIMIT
+    """
 
     def __init__(self, message: str, regions: int = 0, status: Status = Status.CANCELLED) -> None:
         super().__init__(message)
@@ -52,14 +70,16 @@ def enumerate(
     domain
         A :class:`Box`, :class:`Polytope` or :class:`Slice` of the network's inputs.
     engine
-        ``"auto"``, the fastest of these that fits; ``"vertex"``, up to dimension 14, which builds cells from their
-        vertices; ``"linear_program"``, in any dimension, the paper's own way; or, to count only, ``"count"``, which is
-        the vertex engine without the cells of the last stage.
+        ``"auto"``, the fastest of these that fits; ``"vertex"``, up to dimension 14 and chosen up to 10, which builds
+        cells from their vertices; ``"linear_program"``, in any dimension, the paper's own way; or, to count only,
+        ``"count"``, which is the vertex engine without the cells of the last stage.
     workers
         Number of threads (of processes, for the linear_program engine); None for one a core. The result does not
         depend on it.
-    max_regions, time_limit
-        Stop after this many regions or seconds; ``status`` then says so.
+    max_regions
+        Stop after this many regions; ``status`` then says so.
+    time_limit
+        Stop after this many seconds; ``status`` then says so.
     progress
         Called about ten times a second with a :class:`affinelens.Progress`.
     run
@@ -76,6 +96,16 @@ def enumerate(
     -------
     RegionSet
         With ``status`` COMPLETE unless a limit or Ctrl-C stopped the walk.
+
+    Raises
+    ------
+    AffineLensError
+        If the model, the domain or an option cannot be taken, or the engine asked for cannot do what is asked.
+
+    Notes
+    -----
+    Costs one walk. Regions take memory in proportion to their number, unless ``run`` is given; :func:`count` takes
+    none.
 
     Examples
     --------
@@ -119,10 +149,45 @@ def count(
     progress: ProgressFunction | None = None,
     cut_outputs: bool = False,
 ) -> int:
-    """Count the regions of a network on a bounded domain; the options are those of :func:`enumerate`.
+    """Count the regions of a network on a bounded domain.
 
-    A limit or Ctrl-C raises :class:`IncompleteError`, which holds the number found so far: a partial count is never
-    returned as the count.
+    Parameters
+    ----------
+    model
+        Anything :func:`affinelens.network` takes.
+    domain
+        A :class:`Box`, :class:`Polytope` or :class:`Slice` of the network's inputs.
+    engine
+        ``"auto"``, the fastest of these that fits; ``"count"``, up to dimension 14 and chosen up to 10, which leaves
+        out the cells of the last stage; ``"vertex"`` or ``"linear_program"``, as for :func:`enumerate`.
+    workers
+        Number of threads (of processes, for the linear_program engine); None for one a core. The result does not
+        depend on it.
+    max_regions
+        Give up after this many regions.
+    time_limit
+        Give up after this many seconds.
+    progress
+        Called about ten times a second with a :class:`affinelens.Progress`.
+    cut_outputs
+        Also cut regions where an output is zero (the paper's Algorithm 1 as printed).
+
+    Returns
+    -------
+    int
+        The number of regions, always all of them.
+
+    Raises
+    ------
+    IncompleteError
+        If a limit or Ctrl-C stopped the walk. It holds the number found so far: a partial count is never returned as
+        the count.
+    AffineLensError
+        If the model, the domain or an option cannot be taken.
+
+    Notes
+    -----
+    Costs one walk, and keeps no regions: it takes little memory however many there are.
 
     Examples
     --------
@@ -154,10 +219,24 @@ def load(path: str | Path) -> RegionSet:
     RegionSet
         As it was saved; its model need not be at hand.
 
+    Raises
+    ------
+    AffineLensError
+        If the directory holds no run, or one that is damaged or of another format version.
+
+    Notes
+    -----
+    Reads all columns into memory; does not walk.
+
     Examples
     --------
     >>> import affinelens as al
-    >>> rs = al.load("run")  # doctest: +SKIP
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> rs = al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+    >>> with TemporaryDirectory() as folder:
+    ...     al.load(rs.save(Path(folder) / "run"))
+    RegionSet(2 regions, COMPLETE, dimension 1, by vertex)
     """
     saved = load_regions(path)
     return RegionSet(saved.network, saved.domain, saved.outcome, saved.options)

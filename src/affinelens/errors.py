@@ -31,6 +31,20 @@ class AffineLensError(ValueError):
     """Input that AffineLens cannot take; the message names it and the nearest fix.
 
     The message is given in parts, texts and options, which follow each other without a space.
+
+    Attributes
+    ----------
+    parts : tuple of str or Option
+        As they were given.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> try:
+    ...     al.Box(1, -1, dim=2)
+    ... except al.AffineLensError as error:
+    ...     print(error)
+    the box is empty: input 0 has lower bound 1 above its upper bound -1; swap them
     """
 
     def __init__(self, *parts: str | Option) -> None:
@@ -50,7 +64,14 @@ class AffineLensError(ValueError):
         return tuple(part for part in self.parts if isinstance(part, Option))
 
     def located(self, place: str) -> AffineLensError:
-        """Return the same error with the place it came from in front."""
+        """Return the same error with the place it came from in front.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> print(al.AffineLensError("holds no statements").located("prop.vnnlib"))
+        prop.vnnlib: holds no statements
+        """
         return self.between(f"{place}: ", "")
 
     def between(self, before: str, after: str) -> AffineLensError:
@@ -61,8 +82,23 @@ class AffineLensError(ValueError):
 
 
 class MissingExtraError(AffineLensError, ImportError):
-    """An optional dependency is not installed; the message holds the pip command."""
+    """An optional dependency is not installed; the message holds the pip command.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> issubclass(al.MissingExtraError, al.AffineLensError), issubclass(al.MissingExtraError, ImportError)
+    (True, True)
+    """
 
     @classmethod
     def for_extra(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
+        """The error for a package that comes with ``pip install 'affinelens[extra]'``, and what it is needed for.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> print(al.MissingExtraError.for_extra("pandas", "pandas", "to_pandas()"))
+        to_pandas() needs pandas, which is not installed; run: pip install 'affinelens[pandas]'
+        """
         return cls(f"{purpose} needs {package}, which is not installed; run: pip install 'affinelens[{extra}]'")

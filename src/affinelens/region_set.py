@@ -106,7 +106,15 @@ class RegionSet(Regions):
     def neighbor_values(self) -> NDArray[np.int64]:
         """The region beyond each facet, in the order of ``facet_values``; -1 on the domain's border.
 
-        In an incomplete set it is -1 as well where the region beyond was not found. They are looked up once.
+        int64 of shape (facets,). In an incomplete set it is -1 as well where the region beyond was not found. They are
+        looked up once.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.neighbor_values
+        array([-1,  1, -1,  0])
         """
         return neighbor_values(self)
 
@@ -154,13 +162,26 @@ class RegionSet(Regions):
 
     @property
     def columns(self) -> dict[str, str]:
-        """The names of the columns that :meth:`column` computes, and what they hold."""
+        """The names of the columns that :meth:`column` computes, and what they hold.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.columns["inradius"]
+        'radius of the largest ball inside'
+        """
         return quantity_names()
 
     def column(self, name: str) -> NDArray[Any]:
         """A quantity of every region by its name, computed once; :attr:`columns` lists the names.
 
         On a slice, lengths, volumes and slopes are those of the slice's coordinates.
+
+        Parameters
+        ----------
+        name
+            One of :attr:`columns`.
 
         Returns
         -------
@@ -231,8 +252,15 @@ class RegionSet(Regions):
         """Where the network's decision changes, exactly: the boundary's pieces, its measure and the classes' volumes.
 
         A network with several outputs decides for the largest one, and of equal ones for the first. With one output,
-        or if ``output`` names one, the classes are 1 where it is above the threshold (0 unless given) and 0 elsewhere.
-        In an incomplete set there is nothing to say about where regions are missing.
+        or if one is named, the classes are 1 where it is above the threshold and 0 elsewhere. In an incomplete set
+        there is nothing to say about where regions are missing.
+
+        Parameters
+        ----------
+        output
+            The number of the output that decides alone.
+        threshold
+            What it is compared with; 0 unless given.
 
         Notes
         -----
@@ -253,9 +281,23 @@ class RegionSet(Regions):
     ) -> Distance | Distances:
         """How far an input is from where the decision changes within the domain, and the nearest point there.
 
-        Takes one input or several (a row each; the answer then has columns), on a slice also slice coordinates, and the
-        Euclidean norm ``"l2"`` or the maximum norm ``"linf"`` of a change to the inputs. The decision is that of
-        :meth:`decision_boundary`, whose walk it costs unless that was asked for before.
+        Parameters
+        ----------
+        x
+            One input or several, a row each; on a slice also slice coordinates.
+        norm
+            What the change to the inputs is measured in: ``"l2"``, the Euclidean norm, or ``"linf"``, the maximum norm.
+        output, threshold
+            Which decision, as for :meth:`decision_boundary`.
+
+        Returns
+        -------
+        Distance or Distances
+            ``value`` and ``point`` for one input; columns of them for several.
+
+        Notes
+        -----
+        Costs the walk of :meth:`decision_boundary`, unless that was asked for before.
 
         Examples
         --------
@@ -268,7 +310,12 @@ class RegionSet(Regions):
         return self.decision_boundary(output=output, threshold=threshold).distance(x, norm=norm)
 
     def lipschitz_constant(self, norm: str = "l2") -> float:
-        """The network's local Lipschitz constant, in ``"l2"`` or ``"linf"``: its largest slope over the regions.
+        """The network's local Lipschitz constant: its largest slope over the regions.
+
+        Parameters
+        ----------
+        norm
+            Of inputs and outputs: ``"l2"`` or ``"linf"``.
 
         Notes
         -----
@@ -363,15 +410,46 @@ class RegionSet(Regions):
         return audit(self, samples=samples, seed=seed)
 
     def to_arrow(self, columns: Sequence[str] = ()) -> pyarrow.Table:
-        """The set as an Arrow table, with the given :attr:`columns` behind; these cost what :meth:`column` says."""
+        """The set as an Arrow table, one row a region.
+
+        Parameters
+        ----------
+        columns
+            Which of :attr:`columns` to add behind; these cost what :meth:`column` says.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.to_arrow(["volume"]).column_names
+        ['point', 'pattern', 'facets', 'facet_signs', 'exact_coordinates', 'volume']
+        """
         return to_arrow(self, columns)
 
     def to_pandas(self, columns: Sequence[str] = ()) -> pandas.DataFrame:
         """A data frame with one row a region: its point, pattern and number of facets, then the given columns.
 
-        The point is in inputs ``x0, x1, ...`` or, on a slice, in slice coordinates ``t0, t1, ...``. A column of
-        :attr:`columns` with several numbers a region becomes one column each, as ``center_0, center_1, ...``; these
-        cost what :meth:`column` says.
+        The point is in inputs ``x0, x1, ...`` or, on a slice, in slice coordinates ``t0, t1, ...``.
+
+        Parameters
+        ----------
+        columns
+            Which of :attr:`columns` to add behind; these cost what :meth:`column` says. One with several numbers a
+            region becomes one column each, as ``center_0, center_1, ...``.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> print(rs.to_pandas(["volume"]).to_string(index=False))
+           x0 pattern  facets  volume
+        -0.75     [0]       2     0.5
+         0.25     [1]       2     1.5
         """
         return to_pandas(self, columns)
 
@@ -380,17 +458,39 @@ class RegionSet(Regions):
 
         Nodes have ``point``, ``facets`` (how many) and ``on_border`` (whether the domain bounds it); edges have
         ``hyperplane`` (its number) and ``unit`` (the same in words).
+
+        Raises
+        ------
+        MissingExtraError
+            If networkx is not installed.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> graph = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1)).to_networkx()
+        >>> graph.nodes[0]["point"], graph.edges[0, 1]["unit"]
+        ((-0.75,), 'stage 1, unit 0')
         """
         return to_networkx(self)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the set with matplotlib and return the axes: on ``ax``, or on a figure of their own, ``ax.figure``.
+        """Draw the set with matplotlib and return the axes.
 
-        In the plane (:func:`affinelens.plot.partition`) options are ``color`` (``"neighbors"``, ``"class"``,
-        ``"volume"``, ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, ``"plain"`` or a number a region),
-        ``boundary``, ``hyperplanes``, ``points`` and ``labels``, ``window`` and ``legend``. In space
-        (:func:`affinelens.plot.solid`) they are ``color``, ``cut``, ``explode`` and ``legend``; on a line the
-        function's graph is drawn (:func:`affinelens.plot.graph`).
+        Parameters
+        ----------
+        ax
+            Axes to draw on; otherwise they get a figure of their own, ``ax.figure``.
+        options
+            In the plane (:func:`affinelens.plot.partition`) ``color`` (``"neighbors"``, ``"class"``, ``"volume"``,
+            ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, ``"plain"`` or a number a region), ``boundary``,
+            ``hyperplanes``, ``points`` and ``labels``, ``window`` and ``legend``. In space
+            (:func:`affinelens.plot.solid`) ``color``, ``cut``, ``explode`` and ``legend``. On a line the function's
+            graph is drawn (:func:`affinelens.plot.graph`).
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
 
         Notes
         -----
@@ -410,16 +510,39 @@ class RegionSet(Regions):
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the set as a run directory (Parquet and a JSON manifest) that :func:`affinelens.load` reads.
 
+        Parameters
+        ----------
+        path
+            The directory; it is written whole or not at all.
+        overwrite
+            Replace a run that is already there.
+
+        Raises
+        ------
+        AffineLensError
+            If something is there already, or it cannot be written.
+
         Examples
         --------
         >>> import affinelens as al
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
         >>> rs = al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
-        >>> rs.save("run")  # doctest: +SKIP
+        >>> with TemporaryDirectory() as folder:
+        ...     rs.save(Path(folder) / "run").name
+        'run'
         """
         return save(self, Path(path), overwrite=overwrite)
 
     def summary(self) -> dict[str, str]:
-        """What the set is, as labels and short texts."""
+        """What the set is, as labels and short texts.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1)).summary()["network"]
+        'Network(1-1-1, 1 units in 1 stage)'
+        """
         return summary(self)
 
     def _repr_html_(self) -> str:

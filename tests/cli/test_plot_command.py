@@ -63,7 +63,7 @@ def test_other_pictures_by_name(folder: Path, plot: Callable[..., Result], kind:
     ("arguments", "says"),
     [
         (["run4"], "dimension 1, 2 or 3"),
-        (["run2", "--color", "colour"], "take one of"),
+        (["run2", "--color", "color"], "take one of"),
         (["run2", "--kind", "photo"], "no picture 'photo'"),
         (["run2", "--explode", "1"], "does not take explode"),
         (["run2", "--kind", "images"], "Slice.through"),
@@ -80,7 +80,7 @@ def test_what_cannot_be_drawn_is_named(plot: Callable[..., Result], arguments: l
 
 
 def test_an_error_is_one_sentence(folder: Path) -> None:
-    done = run("plot", "run2", "--color", "colour", cwd=folder)
+    done = run("plot", "run2", "--color", "color", cwd=folder)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr

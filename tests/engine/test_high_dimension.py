@@ -146,7 +146,7 @@ def test_the_result_does_not_depend_on_the_number_of_workers(monkeypatch: pytest
 
 
 def test_a_coordinate_without_a_float_between_its_bounds() -> None:
-    """All points inside are rational. A fixed input moves one unit's break between two neighbouring floats."""
+    """All points inside are rational. A fixed input moves one unit's break between two neighboring floats."""
     dim, gap = 24, 2.0**-52
     weight = np.zeros((3, dim + 1))
     weight[0, 1], weight[1, [0, dim]], weight[2, 2:dim] = 1.0, [1.0, -1.0], 1.0

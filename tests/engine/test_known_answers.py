@@ -105,8 +105,8 @@ def test_generic_hyperplanes(dim: int, count: int) -> None:
 def test_hyperplanes_through_one_interior_point(dim: int, count: int, scale: float) -> None:
     rows, _ = generic_hyperplanes(dim, count) if dim > 1 else ([[1, 0]], 0)
     normals = [row[:-1] for row in rows] if dim > 1 else [[1]] * count
-    centre = np.arange(1, dim + 1) / 8
-    biases = [-float(np.dot(normal, centre)) * scale for normal in normals]
+    center = np.arange(1, dim + 1) / 8
+    biases = [-float(np.dot(normal, center)) * scale for normal in normals]
     layers = relu_layers(([[a * scale for a in normal] for normal in normals], biases))
     distinct = count if dim > 1 else 1
     assert len(regions(layers, al.Box(-1, 1, dim=dim))) == 2 * sum(comb(distinct - 1, i) for i in range(dim))
@@ -349,9 +349,9 @@ def test_facets_of_a_generic_network_in_three_dimensions_are_seen_from_both_side
             others = weight @ beyond + offset > 0
             if facet.startswith("domain") or others.sum() < len(offset) - 1:
                 continue
-            neighbour = rs.locate(beyond)
-            assert neighbour not in (-1, region.index)
-            assert facet in rs[neighbour].facets
+            neighbor = rs.locate(beyond)
+            assert neighbor not in (-1, region.index)
+            assert facet in rs[neighbor].facets
             turned += 1
     assert turned > len(rs)
 

@@ -1,4 +1,4 @@
-"""Neighbours are mutual, lie beyond a facet of both, and make up one connected whole."""
+"""Neighbors are mutual, lie beyond a facet of both, and make up one connected whole."""
 
 from __future__ import annotations
 

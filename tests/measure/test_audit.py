@@ -21,7 +21,7 @@ from random_layers import random_layers
 from restrict.drawn import dense_network, pooled_network, small_box
 
 Rows = list[dict[str, Any]]
-PROVED = ("points", "patterns", "facets", "facet lists", "neighbours", "complete")
+PROVED = ("points", "patterns", "facets", "facet lists", "neighbors", "complete")
 
 
 def edit_run(run: Path, change: Callable[[Rows], None]) -> None:
@@ -128,7 +128,7 @@ def test_high_dimension_has_no_volumes_and_says_what_is_open() -> None:
     report = rs.audit(samples=50)
     assert report.passed
     assert not report.proves_complete
-    assert report["neighbours"].finding is Finding.PROVED
+    assert report["neighbors"].finding is Finding.PROVED
     assert report["facet lists"].finding is Finding.OPEN
     assert report["volumes"].finding is Finding.OPEN
     assert "dimension 30" in report["volumes"].detail
@@ -159,17 +159,17 @@ def test_without_facets_completeness_is_not_claimed() -> None:
     assert report.passed
     assert not report.proves_complete
     assert report["volumes"].finding is Finding.MEASURED
-    assert "without facets" in report["neighbours"].detail
+    assert "without facets" in report["neighbors"].detail
 
 
 def test_a_region_removed(run: Path) -> None:
     report = audited(run, lambda rows: rows.pop(7))
-    assert report["neighbours"].finding is Finding.FAILED
-    assert "lead out of the run" in report["neighbours"].detail
+    assert report["neighbors"].finding is Finding.FAILED
+    assert "lead out of the run" in report["neighbors"].detail
 
 
 def test_a_region_removed_with_all_that_names_it(run: Path) -> None:
-    """Nothing leads to the region any more; its neighbours have one facet fewer."""
+    """Nothing leads to the region any more; its neighbors have one facet fewer."""
     removed = 7
     neighbors = [list(region.neighbors) for region in al.load(run)]
 
@@ -259,7 +259,7 @@ def test_the_command_says_what_was_proved_and_fails_on_a_damaged_run(run: Path) 
     assert (done.returncode, done.stderr) == (1, "")
     report = json.loads(done.stdout)
     assert report["passed"] is report["proves_complete"] is False
-    assert {check["name"] for check in report["checks"] if check["finding"] == "FAILED"} == {"neighbours"}
+    assert {check["name"] for check in report["checks"] if check["finding"] == "FAILED"} == {"neighbors"}
 
 
 def test_the_command_refuses_what_is_not_a_run(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Chebyshev centres and inradii."""
+"""Chebyshev centers and inradii."""
 
 from __future__ import annotations
 

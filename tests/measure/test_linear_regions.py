@@ -30,7 +30,7 @@ def exact_maps(rs: RegionSet) -> list[tuple[Fraction, ...]]:
 
 
 def flooded(rs: RegionSet, maps: list[tuple[Fraction, ...]]) -> list[set[int]]:
-    """Linear regions by walking from neighbour to neighbour."""
+    """Linear regions by walking from neighbor to neighbor."""
     left, found = set(range(len(rs))), []
     while left:
         frontier = [left.pop()]

@@ -73,7 +73,7 @@ def test_the_hull_of_vertices_is_no_further_off_than_stated() -> None:
     for index, stretch in enumerate(rs.column("vertex_stretch").tolist()):
         rows, center = exact_halfspaces(rs, index).to_fractions(), rs.column("center")[index].tolist()
         for vertex in rs[index].local.vertices.tolist():
-            # shrunk towards the centre by the stretch, each vertex is in the region
+            # shrunk towards the center by the stretch, each vertex is in the region
             pairs = zip(map(Fraction, center), map(Fraction, vertex), strict=True)
             inner = [c + (v - c) / (1 + Fraction(stretch)) for c, v in pairs]
             assert all(a * inner[0] + b * inner[1] + c >= 0 for a, b, c in rows)

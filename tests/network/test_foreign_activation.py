@@ -37,7 +37,7 @@ def _with_foreign_activations(network: Network) -> Network:
 
 @pytest.mark.parametrize("engine", ["vertex", "linear_program"])
 @pytest.mark.parametrize("seed", [0, 2, 5, 12, 17])
-def test_it_has_the_same_regions_neighbours_and_maps(seed: int, engine: str) -> None:
+def test_it_has_the_same_regions_neighbors_and_maps(seed: int, engine: str) -> None:
     generator = np.random.default_rng(seed)
     network, box = dense_network(generator, 2), small_box(generator, 2)
     known = al.enumerate(network, box, engine=engine)

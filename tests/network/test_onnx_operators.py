@@ -302,6 +302,20 @@ def test_a_softmax_along_the_batch_is_not_cut_off(tmp_path: Path) -> None:
     assert "until='h'" in message
 
 
+def test_a_node_that_reads_what_it_makes_is_refused(tmp_path: Path) -> None:
+    message = refusal(model([node("Relu", "x", "h"), node("Identity", "y", "y")], {}, [1, 3]), tmp_path)
+    assert "'y' is read, but no earlier node" in message
+
+
+def test_a_bound_of_a_clipping_may_depend_on_the_input(tmp_path: Path) -> None:
+    nodes = [node("ReduceMax", "x", "high", axes=[1], keepdims=0), node("Squeeze", "high", "most"),
+             node("Clip", "twice low most", "y")]  # fmt: skip
+    proto = model([node("Add", "x x", "twice"), *nodes], {"low": np.array(-0.5)}, [1, 3], opset=12)
+    net = network(save(proto, tmp_path))
+    for x in np.random.default_rng(1).normal(size=(20, 3)):
+        np.testing.assert_allclose(net(x), np.minimum(np.maximum(2 * x, -0.5), x.max()), atol=1e-12)
+
+
 def branching() -> Any:
     nodes = [
         node("MatMul", "x w", "h"),

@@ -36,14 +36,14 @@ def test_every_region_is_one_polygon_of_its_own_area() -> None:
     assert sum(map(area, drawn)) == pytest.approx(4)
 
 
-def test_neighbours_have_different_colours() -> None:
+def test_neighbors_have_different_colors() -> None:
     paint = polygons(REGIONS.plot()).get_facecolor()
     for region in REGIONS:
         for other in region.neighbors:
             assert other is None or not np.array_equal(paint[region.index], paint[other])
 
 
-def test_polygons_have_the_colour_of_the_class_there() -> None:
+def test_polygons_have_the_color_of_the_class_there() -> None:
     collection = polygons(REGIONS.plot(color="class"))
     drawn = rings(collection)
     expected = [int(REGIONS.network(ring.mean(axis=0)).argmax()) for ring in drawn]
@@ -116,7 +116,7 @@ def test_an_incomplete_set_is_shown_in_the_whole_domain() -> None:
     assert (ax.get_xlim(), ax.get_ylim()) == ((-1, 1), (-1, 1))
 
 
-def test_numbers_become_colours_in_their_order() -> None:
+def test_numbers_become_colors_in_their_order() -> None:
     numbers = np.arange(len(REGIONS), dtype=float)
     ax = REGIONS.plot(color=numbers)
     scale = Normalize(*np.percentile(numbers, [5, 100]))
@@ -125,7 +125,7 @@ def test_numbers_become_colours_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("name", ["volume", "gradient", "facets", "vertices", "output"])
-def test_columns_have_a_colour_bar_with_their_name(name: str) -> None:
+def test_columns_have_a_color_bar_with_their_name(name: str) -> None:
     ax = REGIONS.plot(color=name)
     assert name in ax.child_axes[0].get_ylabel()
     assert not REGIONS.plot(color=name, legend=False).child_axes
@@ -142,7 +142,7 @@ def test_units_are_drawn_where_they_are_zero_and_by_stage() -> None:
         assert form.to_floats()[unit] @ np.append(middle, 1.0) == pytest.approx(0, abs=1e-12)
 
 
-def test_the_lines_of_two_stages_have_two_colours() -> None:
+def test_the_lines_of_two_stages_have_two_colors() -> None:
     ax = REGIONS.plot(hyperplanes=True)
     [lines] = [c for c in ax.collections if isinstance(c, LineCollection)]
     assert len(np.unique(lines.get_colors(), axis=0)) == 2
@@ -172,7 +172,7 @@ def test_axes_go_in_and_come_out() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"color": "colour"}, "take one of neighbors, class"),
+        ({"color": "color"}, "take one of neighbors, class"),
         ({"color": [1.0, 2.0]}, "one number a region"),
         ({"color": object()}, "a number a region"),
         ({"window": (1, 0, 0, 1)}, "left < right"),

@@ -20,7 +20,7 @@ def test_panels_show_the_cells_of_each_stage() -> None:
         assert len(ax.collections[0].get_paths()) == len(REGIONS)
 
 
-def test_regions_of_one_cell_have_one_colour_and_neighbouring_cells_another() -> None:
+def test_regions_of_one_cell_have_one_color_and_neighboring_cells_another() -> None:
     figure = search_stages(REGIONS)
     cell, paint = cells_after(REGIONS, 1), figure.axes[0].collections[0].get_facecolor()
     for region in REGIONS:

@@ -49,3 +49,7 @@ def test_stored_patterns_tell_the_pieces_of_any_choices() -> None:
     assert are_stored.tolist() == [False, True, True, False]
     assert columns[are_stored].tolist() == [0, 1]
     assert SwitchingChoices.of_all(2).pieces(stored, np.array([1])).tolist() == [[2], [4]]
+    more = switching.with_one_more(np.dtype(np.uint16))
+    assert more.choices.tolist() == [1, 4, 6]
+    assert more.pattern.tolist() == [9, 0, 8, 7, 0, 6, 0]
+    assert more.pattern.dtype == np.uint16

@@ -137,7 +137,7 @@ def _area(corners: np.ndarray) -> float:
     return abs(float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1)))) / 2
 
 
-def test_neighbours_lie_beyond_the_borders_of_subdomains() -> None:
+def test_neighbors_lie_beyond_the_borders_of_subdomains() -> None:
     rs = al.enumerate(_network(9), al.Box(-1, 1, dim=2))
     borders = rs.facet_values >= rs.domain.frame.rows.shape[0]
     assert (rs.neighbor_values[borders] >= 0).all()

@@ -25,7 +25,7 @@ def test_a_single_value_is_a_list_of_one() -> None:
     ("options", "sentence"),
     [
         ({"epohcs": 1}, "no choice called 'epohcs'; did you mean epochs"),
-        ({"colour": 1}, "there are epochs, samples"),
+        ({"color": 1}, "there are epochs, samples"),
         ({"epochs": "ten"}, "epochs must be a whole number, as 5000, but got 'ten'"),
         ({"epochs": 1.5}, "epochs must be a whole number"),
         ({"epochs": ()}, "epochs must not be empty"),

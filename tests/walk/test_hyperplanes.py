@@ -7,6 +7,7 @@ import numpy as np
 import affinelens as al
 from affinelens.network.adjoint import Adjoint
 from affinelens.network.enclosure import Enclosure
+from affinelens.restrict import restrict
 from affinelens.walk import Hyperplanes
 from random_layers import random_layers
 
@@ -25,6 +26,15 @@ def test_rows_of_the_domain_come_first_then_the_stages() -> None:
     assert hyperplanes.of_stage(1).tolist() == [9, 10, 11, 12]
     assert hyperplanes.of_breaks(hyperplanes.breaks(numbers)).tolist() == numbers.tolist()
     assert [hyperplanes.located(number) for number in (4, 8, 9, 12)] == [(0, 0), (0, 4), (1, 0), (1, 3)]
+
+
+def test_those_of_a_restricted_network_are_some_of_them_in_its_own_order() -> None:
+    hyperplanes = _hyperplanes()
+    restricted = restrict(hyperplanes.network, hyperplanes.frame)
+    numbers = hyperplanes.of_restricted(restricted)
+    assert numbers[:4].tolist() == [0, 1, 2, 3]
+    assert hyperplanes.breaks(numbers[4:]).tolist() == restricted.breaks.tolist()
+    assert 0 < len(restricted.breaks) <= 9
 
 
 def test_breaks_by_stage_keep_their_places() -> None:

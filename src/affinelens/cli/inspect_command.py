@@ -178,7 +178,7 @@ def _shape(sizes: Sequence[int]) -> str:
 
 
 def _shortened(name: str) -> str:
-    """A name by its end, which tells it from its neighbours."""
+    """A name by its end, which tells it from its neighbors."""
     return name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}"
 
 

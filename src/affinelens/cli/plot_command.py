@@ -33,7 +33,7 @@ from affinelens.cli.shared_options import require_name
 @click.option("--explode", type=float, metavar="SHARE", help="Move regions apart (3-D).")
 @click.option("--of-output", "output", type=int, metavar="K", help="Which output (surface).")
 @click.option("--at", type=float, nargs=2, metavar="X Y", help="A point whose cell is followed (stages).")
-@click.option("--legend/--no-legend", default=None, help="Explain the colours.")
+@click.option("--legend/--no-legend", default=None, help="Explain the colors.")
 @click.option("--dpi", type=click.IntRange(20, 2000), default=200, show_default=True, help="Dots an inch of a PNG.")
 def plot_command(run: str, target: str | None, kind: str, dpi: int, **of_picture: Any) -> int:
     """Draw a saved RUN.

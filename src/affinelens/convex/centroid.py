@@ -18,7 +18,7 @@ from affinelens.kernels.compilation import entry, kernel
 
 
 class Centroids(NamedTuple):
-    """Cells' volumes and centres of mass, and into how many simplices each was cut."""
+    """Cells' volumes and centers of mass, and into how many simplices each was cut."""
 
     volumes: Floats
     centers: Floats

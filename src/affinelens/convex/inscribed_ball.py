@@ -1,6 +1,6 @@
 """The largest ball in each of many cells given by halfspaces.
 
-Its centre t and radius r solve a linear program: the largest r with ``(w_i t + b_i) / |w_i| >= r`` for every halfspace.
+Its center t and radius r solve a linear program: the largest r with ``(w_i t + b_i) / |w_i| >= r`` for every halfspace.
 Seen from a point p of the cell all slacks are non-negative, so a simplex method can start there: every slack is a
 function ``s_i + n_i (t - p) - r``, and variables are exchanged until r cannot grow. What comes out is only a guess. The
 distances of t from the halfspaces prove how large r is at least, and the multipliers of the last exchange how large at
@@ -24,7 +24,7 @@ _EXCHANGES_A_VARIABLE = 50
 
 
 class Balls(NamedTuple):
-    """Centres, radii and how far each radius may be off."""
+    """Centers, radii and how far each radius may be off."""
 
     centers: Floats
     radii: Floats
@@ -102,7 +102,7 @@ def _normalise(rows: Any, errors: Any, steepest: float, scratch: _Scratch, d: in
 
 @kernel
 def _climb(scratch: _Scratch, center: Any, m: int, d: int) -> None:
-    """Move a point of the cell to the centre of the largest ball, and keep the multipliers that say so."""
+    """Move a point of the cell to the center of the largest ball, and keep the multipliers that say so."""
     table, normal, in_row, in_column = scratch.table, scratch.normal, scratch.in_row, scratch.in_column
     for i in range(m):
         in_row[i] = d + 1 + i
@@ -162,7 +162,7 @@ def _blocking_row(table: Any, in_row: Any, column: int, m: int, d: int) -> int:
 
 @kernel
 def _prove(scratch: _Scratch, balls: Balls, cell: int, point: Any, across: float, m: int, d: int) -> None:
-    """The radius at the centre, and how far the largest one can be from it."""
+    """The radius at the center, and how far the largest one can be from it."""
     normal, multiplier, center = scratch.normal, scratch.multiplier, balls.centers[cell]
     radius, surely, weight, bound = np.inf, np.inf, 0.0, 0.0
     for i in range(m):

@@ -26,10 +26,19 @@ class Box(Domain):
     Parameters
     ----------
     lower, upper
-        Scalars (then give ``dim``) or one bound an input. Fractions, decimals and integers are taken exactly, and
-        the attributes ``lower`` and ``upper`` are then their roundings outward.
+        Scalars (then give ``dim``) or one bound an input. Fractions, decimals and integers are taken exactly.
     dim
         Number of inputs, when both bounds are scalars.
+
+    Attributes
+    ----------
+    lower, upper : numpy.ndarray
+        float64 of shape (inputs,): the bounds, rounded outward where they are no float64s.
+
+    Raises
+    ------
+    AffineLensError
+        If the box is empty, unbounded or a single point; for that, see :class:`Point`.
 
     Examples
     --------
@@ -91,6 +100,7 @@ class Box(Domain):
 
     @cached_property
     def frame(self) -> Frame:
+        """The box in its own coordinates: the inputs that it does not fix."""
         constraints = tuple(int(n) for i in self._free for n in (2 * i, 2 * i + 1))
         chart, rows = self._float_frame() if self._low.exact is self._high.exact is None else self._exact_frame()
         return Frame(chart, rows, constraints, self.lower[self._free], self.upper[self._free], irredundant=True)

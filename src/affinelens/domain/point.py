@@ -16,7 +16,30 @@ Floats = NDArray[np.float64]
 
 
 class Point(Domain):
-    """One input, exactly; it has dimension 0 and no regions, and a network is simply evaluated there."""
+    """One input, exactly; it has dimension 0 and no regions, and a network is simply evaluated there.
+
+    It is what is left where a property fixes every input. ``frame`` and ``halfspace`` raise an error.
+
+    Parameters
+    ----------
+    values
+        One fraction an input.
+
+    Attributes
+    ----------
+    exact : tuple of fractions.Fraction
+        The input.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> from fractions import Fraction
+    >>> point = al.Point([Fraction(1, 2), Fraction(2)])
+    >>> point, point.dim
+    (Point(0.5, 2), 0)
+    >>> al.network([([[1.0, 1.0]], [-1.0]), ([[1.0]], [0.0])]).evaluate_exact(point.exact)
+    [Fraction(3, 2)]
+    """
 
     def __init__(self, values: Sequence[Fraction]) -> None:
         self.exact = tuple(values)
@@ -38,7 +61,15 @@ class Point(Domain):
 
     @property
     def values(self) -> Floats:
-        """The input in the nearest float64s."""
+        """The input in the nearest float64s, of shape (inputs,).
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> from fractions import Fraction
+        >>> al.Point([Fraction(1, 2), Fraction(2)]).values
+        array([0.5, 2. ])
+        """
         return self._numbers.nearest
 
     def describe_constraint(self, number: int) -> str:

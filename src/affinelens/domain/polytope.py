@@ -28,7 +28,28 @@ _TIGHTEN_UP_TO = 32
 class Polytope(Domain):
     """The polytope ``{x : W x + b >= 0}``; inputs that it fixes are taken as constants.
 
-    Fractions, decimals and integers are taken exactly; ``weight`` and ``offset`` are then the nearest float64s.
+    Parameters
+    ----------
+    W
+        Of shape (constraints, inputs). Fractions, decimals and integers are taken exactly.
+    b
+        Of shape (constraints,), likewise.
+
+    Attributes
+    ----------
+    weight : numpy.ndarray
+        W in the nearest float64s.
+    offset : numpy.ndarray
+        b in the nearest float64s.
+
+    Raises
+    ------
+    AffineLensError
+        If the polytope is empty, unbounded or flat; the message names the constraints whose combination proves it.
+
+    Notes
+    -----
+    Costs some linear programs in rational arithmetic: up to two an input.
 
     Examples
     --------

@@ -39,6 +39,16 @@ class Slice(Domain):
     window
         A :class:`Box` or :class:`Polytope` of as many coordinates as there are directions.
 
+    Attributes
+    ----------
+    window : Box or Polytope
+        As given.
+
+    Raises
+    ------
+    AffineLensError
+        If the directions are linearly dependent, or something does not have the shape of the origin.
+
     Examples
     --------
     >>> import affinelens as al
@@ -77,8 +87,16 @@ class Slice(Domain):
         """The line through two inputs, the plane through three, the space through four.
 
         The first point is at t = (0, 0), the second at (1, 0), the third at (0, 1): the directions are the exact
-        differences from the first. The window is the box from -margin to 1 + margin in every coordinate, or the one
-        given.
+        differences from the first.
+
+        Parameters
+        ----------
+        points
+            Two or more inputs of one shape, on no common line or plane.
+        margin
+            The window is the box from -margin to 1 + margin in every coordinate.
+        window
+            A window to take in place of that box.
 
         Examples
         --------
@@ -112,8 +130,15 @@ class Slice(Domain):
     def axes(cls, x: ArrayLike, which: Any, lower: ArrayLike, upper: ArrayLike) -> Slice:
         """The input x with some of its numbers varying between bounds; the coordinates are those numbers.
 
-        ``which`` names them by their place in the flattened input or, where x has a shape, by index tuples such as
-        ``((0, 3, 4), (2, 3, 4))``. ``lower`` and ``upper`` are scalars or one number each.
+        Parameters
+        ----------
+        x
+            The input, in any shape.
+        which
+            Which of its numbers vary: their places in the flattened input or, where x has a shape, index tuples such as
+            ``((0, 3, 4), (2, 3, 4))``.
+        lower, upper
+            Scalars, or one bound for each of them.
 
         Examples
         --------
@@ -146,16 +171,32 @@ class Slice(Domain):
 
     @property
     def origin(self) -> Floats:
-        """The origin as given, in the nearest float64s."""
+        """The origin in the nearest float64s, in the shape it was given in.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.Slice.through([0, 0, 1], [1, 0, 1]).origin
+        array([0., 0., 1.])
+        """
         return self._origin.nearest
 
     @property
     def basis(self) -> Floats:
-        """The directions, each in the shape of the origin, in the nearest float64s."""
+        """The directions in the nearest float64s, one behind the other, each in the shape of the origin.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.Slice.through([0, 0, 1], [1, 0, 1], [0, 2, 1]).basis
+        array([[1., 0., 0.],
+               [0., 2., 0.]])
+        """
         return self._basis.nearest.reshape(-1, *self.input_shape)
 
     @cached_property
     def frame(self) -> Frame:
+        """The slice in its own coordinates: those that its window does not fix."""
         window = self.window.frame
         basis, origin = self._basis.matrix(), self._origin.reshaped(1, self.inputs).matrix()
         columns = stack_rows([basis, origin])
@@ -166,7 +207,25 @@ class Slice(Domain):
         return Frame(chart, window.rows, window.constraints, window.lower, window.upper, window.irredundant)
 
     def to_inputs(self, t: ArrayLike) -> Floats:
-        """Inputs at slice coordinates: one point, or several in rows; in the origin's shape."""
+        """Inputs at slice coordinates.
+
+        Parameters
+        ----------
+        t
+            Of shape (dim,), or (points, dim).
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 in the origin's shape, or of shape (points, ...).
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.Slice.through([0, 0, 1], [1, 0, 1], [0, 2, 1]).to_inputs([[0.5, 0.5], [1, 0]])
+        array([[0.5, 1. , 1. ],
+               [1. , 0. , 1. ]])
+        """
         coordinates = np.asarray(t, dtype=np.float64)
         if coordinates.ndim not in (1, 2) or coordinates.shape[-1] != self.dim:
             raise AffineLensError(
@@ -176,10 +235,31 @@ class Slice(Domain):
         return inputs.reshape(*coordinates.shape[:-1], *self.input_shape)
 
     def to_coordinates(self, x: ArrayLike) -> Floats:
-        """Slice coordinates of inputs: one, or several stacked; each must lie on the slice, in its window or not.
+        """Slice coordinates of inputs on the slice, in its window or not.
 
         An input lies on the slice if it is one of its points up to the rounding of computing that in float64. Its
         coordinates are solved for in rational arithmetic, from as many inputs as there are coordinates, and rounded.
+
+        Parameters
+        ----------
+        x
+            One input, flat or in the origin's shape, or several stacked along the first axis.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 of shape (dim,), or (points, dim).
+
+        Raises
+        ------
+        AffineLensError
+            If an input does not lie on the slice.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.Slice.through([0, 0, 1], [1, 0, 1], [0, 2, 1]).to_coordinates([0.5, 1, 1])
+        array([0.5, 0.5])
         """
         points = np.asarray(x, dtype=np.float64)
         single = points.size == self.inputs and points.shape in ((self.inputs,), self.input_shape)
@@ -199,7 +279,17 @@ class Slice(Domain):
         return weights[0], float(offsets[0])
 
     def pulled_back(self, weights: Floats, offsets: Floats) -> tuple[Floats, Floats]:
-        """Functions ``weights @ t + offsets`` as functions of x that agree with them on the slice."""
+        """Functions ``weights @ t + offsets`` as functions of x that agree with them on the slice.
+
+        ``weights`` have shape (functions, dim) before and (functions, inputs) after; all are float64.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> import numpy as np
+        >>> al.Slice([0, 0], [[0, 2]], al.Box(0, 1, dim=1)).pulled_back(np.array([[1.0]]), np.array([-0.5]))
+        (array([[0. , 0.5]]), array([-0.5]))
+        """
         inverse = self.frame.inverse
         matrix = inverse.matrix.to_floats()
         normals = np.zeros((len(weights), self.inputs))
@@ -217,7 +307,7 @@ class Slice(Domain):
 
     @classmethod
     def from_json(cls, origin: Any, basis: Any, shape: Any, window: Domain) -> Slice:
-        """Undo :meth:`to_json`."""
+        """Undo :meth:`to_json`, of the numbers and the window that :func:`affinelens.domain.domain_from_json` read."""
         numbers = read_numbers(origin, "the slice's origin")
         if not (isinstance(shape, list) and all(isinstance(n, int) and n > 0 for n in shape)):
             raise AffineLensError(f"a slice of shape {shape!r:.40} is unknown")

@@ -59,6 +59,18 @@ def network(
     fixed
         Values for all inputs but one, by name, of a model that has several.
 
+    Returns
+    -------
+    Network
+        With the model's own numbers as coefficients; ``report()`` says what compiling changed, if anything.
+
+    Raises
+    ------
+    AffineLensError
+        If the model cannot be read or is not piecewise affine; the message names the operator.
+    MissingExtraError
+        If reading it needs a package that is not installed.
+
     Examples
     --------
     >>> import affinelens as al

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.files.npz import read_npz
-from affinelens.network.build.builder import GraphBuilder, parameter
+from affinelens.network.build.builder import GraphBuilder
+from affinelens.network.build.values import parameter
 from affinelens.network.canonical import Network
 from affinelens.network.note import Note, NoteKind
 from affinelens.network.piecewise_linear import PiecewiseLinear

@@ -108,10 +108,34 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A piecewise affine network in canonical form.
+    """A piecewise affine network in canonical form: stages of units that are decided together, and a last affine map.
 
-    Build one with :func:`affinelens.network`, or from stages by hand. ``notes`` says what compiling changed, if
-    anything, and ``output_shape`` is the output's shape in the model, for display only.
+    Build one with :func:`affinelens.network`, or from stages by hand. Called with inputs, it evaluates them. A
+    *pattern* says which piece each unit is on, stages in order; where it holds, the network is one affine function.
+    The *breaks* of a unit are the hyperplanes between its pieces, numbered over all stages.
+
+    Attributes
+    ----------
+    input_shape : tuple of int
+        Shape of one input, without a batch axis.
+    stages : tuple of Stage
+        Their affine maps and activations.
+    output : AffineSum
+        The affine map behind the last stage.
+    notes : tuple of Note
+        What compiling changed, if anything: a kind, a text and a place each; ``str(note)`` is the sentence.
+    output_shape : tuple of int
+        The output's shape in the model; for display only.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> net = al.network([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.5]), ([[1.0, 1.0]], [0.0])])
+    >>> net
+    Network(2-2-1, 2 units in 1 stage)
+    >>> net([0.5, 0.25]), net([[0.5, 0.25], [-1.0, -1.0]])
+    (array([1.25]), array([[1.25],
+           [0.  ]]))
     """
 
     input_shape: tuple[int, ...]
@@ -122,10 +146,12 @@ class Network:
 
     @property
     def input_size(self) -> int:
+        """How many numbers an input has."""
         return prod(self.input_shape)
 
     @property
     def output_size(self) -> int:
+        """How many numbers an output has."""
         return self.output.size
 
     @property
@@ -150,13 +176,13 @@ class Network:
 
     @cached_property
     def choice_pieces(self) -> NDArray[np.int64]:
-        """For every choice the number of pieces its stage has at most."""
+        """For every entry of a pattern the number of pieces its stage has at most: int64 of shape (choices,)."""
         activations = [stage.activation for stage in self.stages]
         return np.repeat([a.pieces for a in activations], [a.choices for a in activations]).astype(np.int64)
 
     @property
     def pattern_type(self) -> np.dtype[np.unsignedinteger[Any]]:
-        """Smallest type that holds a pattern."""
+        """Smallest type that holds a pattern: uint8, or uint16 where a unit has more than 256 pieces."""
         small = all(stage.activation.pieces <= 256 for stage in self.stages)
         return np.dtype(np.uint8) if small else np.dtype(np.uint16)
 
@@ -165,7 +191,18 @@ class Network:
         return pattern[self.choice_offsets[stage] : self.choice_offsets[stage + 1]]
 
     def __call__(self, inputs: ArrayLike) -> Floats:
-        """Evaluate in float64: one input, or several stacked along the first axis."""
+        """Evaluate in float64.
+
+        Parameters
+        ----------
+        inputs
+            One input, flat or of shape ``input_shape``, or several stacked along the first axis.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 of shape (outputs,), or (inputs, outputs) of several.
+        """
         array = np.asarray(inputs, dtype=np.float64)
         columns, single = self._as_columns(array)
         values = [columns]
@@ -183,7 +220,27 @@ class Network:
         raise AffineLensError(f"the network takes inputs of {size} numbers, but got an array of shape {array.shape}")
 
     def evaluate_exact(self, inputs: Sequence[float | Fraction], deadline: Deadline = NEVER) -> list[Fraction]:
-        """Evaluate one input in rational arithmetic."""
+        """Evaluate one input in rational arithmetic.
+
+        Parameters
+        ----------
+        inputs
+            One number an input; floats stand for their exact values.
+        deadline
+            When to give up, looked at between stages.
+
+        Returns
+        -------
+        list of fractions.Fraction
+            One number an output.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> from fractions import Fraction
+        >>> al.network([([[1.0]], [0.5]), ([[1.0]], [0.0])]).evaluate_exact([Fraction(1, 3)])
+        [Fraction(5, 6)]
+        """
         if len(inputs) != self.input_size:
             raise AffineLensError(f"the network takes {self.input_size} numbers, but got {len(inputs)}")
         one = ExactMatrix.from_floats(np.ones((1, 1)))
@@ -225,13 +282,28 @@ class Network:
         return found
 
     def effective(self, pattern: Pattern, stage: int | None = None) -> tuple[Floats, Floats]:
-        """Effective ``W_l, b_l`` of a stage's pre-activation (default: the output) where ``pattern`` holds."""
+        """Effective ``W_l, b_l`` of a stage's pre-activation (default: the output) where ``pattern`` holds.
+
+        Returns
+        -------
+        W : numpy.ndarray
+            float64 of shape (units, inputs), correctly rounded from exact arithmetic.
+        b : numpy.ndarray
+            float64 of shape (units,), likewise.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> import numpy as np
+        >>> al.network([([[1.0], [-1.0]], [0.0, 0.5]), ([[2.0, 1.0]], [0.0])]).effective(np.array([1, 0]))
+        (array([[2.]]), array([0.]))
+        """
         form = self.exact_forms(input_chart(self.input_size), pattern, stage)[-1].to_floats()
         return form[:, :-1], form[:, -1]
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of everything that determines the network's function and its patterns."""
+        """SHA-256 of everything that determines the network's function and its patterns, in 64 hexadecimal digits."""
         digest = hashlib.sha256()
         parts: list[tuple[str, NDArray[np.generic]]] = [("input", np.array([self.input_size]))]
         for stage in self.stages:
@@ -243,7 +315,16 @@ class Network:
         return digest.hexdigest()
 
     def report(self) -> str:
-        """What the network is and what compiling changed, in a few lines of text."""
+        """What the network is and what compiling changed, in a few lines of text.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> print(al.network([([[1.0]], [0.5]), ([[1.0]], [0.0])]).report())
+        Network(1-1-1, 1 units in 1 stage)
+          stage 1 (layer 0): 1 units from input
+          all coefficients are the model's own numbers; nothing was rounded
+        """
         lines = [repr(self)]
         for index, stage in enumerate(self.stages, start=1):
             sources = ", ".join("input" if k == 0 else f"stage {k}" for k, _ in stage.linear.sources)
@@ -256,7 +337,14 @@ class Network:
         return "\n".join(lines)
 
     def with_output_cut(self) -> Network:
-        """The network whose regions are also cut where an output is zero (the paper's Algorithm 1 as printed)."""
+        """The network whose regions are also cut where an output is zero (the paper's Algorithm 1 as printed).
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.network([([[1.0]], [0.5]), ([[1.0]], [0.0])]).with_output_cut()
+        Network(1-1-1-1, 2 units in 2 stages)
+        """
         cut = Stage("output", self.output, PiecewiseLinear.relu(self.output_size), "cut at 0", self.output_shape)
         return replace(self, stages=(*self.stages, cut))
 
@@ -266,7 +354,14 @@ class Network:
         return stage, index - self.break_offsets[stage]
 
     def describe_break(self, index: int) -> str:
-        """Name of a hyperplane, by its number over all stages."""
+        """Name of a hyperplane, by its number over all stages.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.network([([[1.0], [-1.0]], [0.0, 0.5]), ([[1.0, 1.0]], [0.0])]).describe_break(1)
+        'stage 1, unit 1'
+        """
         stage, inner = self.locate_break(index)
         return f"stage {stage + 1}, {self.stages[stage].activation.describe(inner)}"
 

@@ -1,4 +1,4 @@
-"""What a picture can colour regions by: a number or a class a region, by name or given."""
+"""What a picture can color regions by: a number or a class a region, by name or given."""
 
 from __future__ import annotations
 

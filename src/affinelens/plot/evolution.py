@@ -39,7 +39,7 @@ class Snapshot(Protocol):
 def evolution(snapshots: Sequence[Snapshot], *, columns: int = 6, **options: Any) -> Figure:
     """Draw a panel a snapshot, with its label and number of regions beneath.
 
-    ``columns`` is how many panels stand side by side. Other options are those of a partition, which here is coloured by
+    ``columns`` is how many panels stand side by side. Other options are those of a partition, which here is colored by
     class if nothing else is asked for.
     """
     _require_some(snapshots, columns)

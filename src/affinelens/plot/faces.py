@@ -82,7 +82,7 @@ def normals(faces: Polygons) -> Floats:
 
 
 def lit(faces: Polygons, paint: Floats, light: Floats, in_shade: float) -> Floats:
-    """Colours of faces under a light; those along it keep so much of theirs."""
+    """Colors of faces under a light; those along it keep so much of theirs."""
     towards = np.abs(normals(faces) @ (light / np.linalg.norm(light)))
     result = paint.copy()
     result[:, :3] *= (in_shade + (1 - in_shade) * towards)[:, None]

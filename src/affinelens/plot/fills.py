@@ -1,4 +1,4 @@
-"""The colour of every region, for a name or numbers, and how to explain it beside a picture."""
+"""The color of every region, for a name or numbers, and how to explain it beside a picture."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 # At most so many classes or stages are named beside a picture.
 _MOST_NAMED = 12
-# Colours spread over the numbers from this percentile on, so that a few tiny regions do not take most of them.
+# Colors spread over the numbers from this percentile on, so that a few tiny regions do not take most of them.
 _LOWEST_SHOWN = 5.0
 _CLASS_STRENGTH = 0.55
 
 
 @dataclass(frozen=True, eq=False)
 class Fills:
-    """Colours of regions or of parts of them, RGBA by number, and what they say: classes, or numbers on a scale."""
+    """Colors of regions or of parts of them, RGBA by number, and what they say: classes, or numbers on a scale."""
 
     paint: Floats
     classes: Indices | None = None
@@ -38,7 +38,7 @@ class Fills:
 
     @classmethod
     def by(cls, regions: Regions, color: str | ArrayLike) -> Fills:
-        """The colours of regions that ``color`` asks for."""
+        """The colors of regions that ``color`` asks for."""
         word = color if isinstance(color, str) else None
         if word == PLAIN:
             return cls(np.tile(to_rgba(PAPER), (len(regions), 1)))
@@ -55,7 +55,7 @@ class Fills:
         return cls(class_fills(classes), classes)
 
     def explain(self, ax: Any, numbers: Indices) -> None:
-        """A colour bar or a legend for what is shown, where one is of use."""
+        """A color bar or a legend for what is shown, where one is of use."""
         if self.scale is not None:
             _explain_scale(ax, self.scale, self.name)
         elif self.classes is not None:
@@ -65,14 +65,14 @@ class Fills:
 
 
 def class_fills(numbers: Indices) -> Floats:
-    """Light colours of classes, as RGBA."""
+    """Light colors of classes, as RGBA."""
     full = colors_of(numbers, CLASSES)
     full[:, :3] = 1 - _CLASS_STRENGTH * (1 - full[:, :3])
     return full
 
 
 def _explain_scale(ax: Any, scale: ScalarMappable, name: str) -> None:
-    """A colour bar as high as the picture."""
+    """A color bar as high as the picture."""
     if hasattr(ax, "get_zlim"):
         ax.figure.colorbar(scale, ax=ax, label=name, shrink=0.6, pad=0.1)
     else:

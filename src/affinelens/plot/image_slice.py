@@ -55,7 +55,7 @@ def image_slice(
 
 
 def _pictures(inputs: Floats, shape: Sequence[int] | None) -> Floats:
-    """Three images as matplotlib takes them: height x width, with colours last."""
+    """Three images as matplotlib takes them: height x width, with colors last."""
     if shape is not None:
         try:
             inputs = inputs.reshape(3, *shape)

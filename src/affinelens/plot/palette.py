@@ -1,4 +1,4 @@
-"""Colours that colour-blind readers can tell apart (after Paul Tol's schemes), and colours for neighbours."""
+"""Colors that color-blind readers can tell apart (after Paul Tol's schemes), and colors for neighbors."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ STAGES = ("#332288", "#cc3311", "#009988", "#ee7733", "#0077bb", "#aa4499", "#55
 NUMBERS = "viridis"
 INK = "#222222"
 PAPER = "#f4f2ec"
-# How much darker the colours are each time a list of them is used up.
+# How much darker the colors are each time a list of them is used up.
 _DARKER = 0.75
 
 
 def colors_of(indices: Indices, colors: Sequence[str]) -> Floats:
-    """The colour of each index, as RGBA; beyond the end of the list it starts again, darker."""
+    """The color of each index, as RGBA; beyond the end of the list it starts again, darker."""
     indices = np.asarray(indices, dtype=np.int64)
     result = to_rgba_array(list(colors))[indices % len(colors)]
     result[:, :3] *= (_DARKER ** (indices // len(colors)))[:, None]
@@ -35,16 +35,16 @@ def colors_of(indices: Indices, colors: Sequence[str]) -> Floats:
 
 
 def neighbor_colors(regions: Regions) -> Indices:
-    """A colour number a region, different from that of every neighbour."""
+    """A color number a region, different from that of every neighbor."""
     owner = np.repeat(np.arange(len(regions)), np.diff(regions.facet_offsets))
     return distinct_colors(owner, neighbor_values(regions), len(regions))
 
 
 def distinct_colors(one: Indices, other: Indices, count: int) -> Indices:
-    """Colour numbers for things 0 .. count - 1 so that no pair ``one[i], other[i]`` has the same; -1 is nothing.
+    """Color numbers for things 0 .. count - 1 so that no pair ``one[i], other[i]`` has the same; -1 is nothing.
 
-    Things are coloured in smallest-last order, for which six colours are enough in the plane. Of the colours that are
-    free the one that is least used around is taken, so that like colours do not meet at corners either if that can be
+    Things are colored in smallest-last order, for which six colors are enough in the plane. Of the colors that are
+    free the one that is least used around is taken, so that like colors do not meet at corners either if that can be
     helped.
     """
     near: list[set[int]] = [set() for _ in range(count)]
@@ -67,7 +67,7 @@ def distinct_colors(one: Indices, other: Indices, count: int) -> Indices:
 
 
 def _smallest_last(near: list[set[int]]) -> list[int]:
-    """All things, each time one that has the fewest neighbours among those that are left."""
+    """All things, each time one that has the fewest neighbors among those that are left."""
     degree = [len(others) for others in near]
     waiting: list[list[int]] = [[] for _ in range(max(degree, default=0) + 1)]
     for thing, size in enumerate(degree):

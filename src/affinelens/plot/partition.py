@@ -44,18 +44,18 @@ def partition(
     ax
         Axes to draw on; without them a figure is made, ``ax.figure``.
     color
-        ``"neighbors"`` (neighbours differ), ``"class"`` (regions are cut where the class changes), ``"volume"``,
+        ``"neighbors"`` (neighbors differ), ``"class"`` (regions are cut where the class changes), ``"volume"``,
         ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, ``"plain"`` (all alike), or a number a region.
     boundary
         Draw the decision boundary; by default only with ``color="class"``.
     hyperplanes
-        Draw the units' bent hyperplanes, coloured by stage.
+        Draw the units' bent hyperplanes, colored by stage.
     points, labels
         Data to show on top, as inputs or in the domain's own coordinates, and a class each.
     window
         ``(left, right, bottom, top)``: show only this part.
     legend
-        Explain the colours beside the picture.
+        Explain the colors beside the picture.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def axis_names(regions: Regions) -> list[str]:
 
 
 def draw_boundary(ax: Axes, segments: Floats) -> None:
-    """The decision boundary: dark on a light band, so that it shows on every colour."""
+    """The decision boundary: dark on a light band, so that it shows on every color."""
     ax.add_collection(LineCollection(list(segments), colors="white", linewidths=3.2, capstyle="round", zorder=3))
     ax.add_collection(
         LineCollection(
@@ -117,7 +117,7 @@ def draw_boundary(ax: Axes, segments: Floats) -> None:
 
 
 def draw_points(ax: Axes, points: Floats, labels: ArrayLike | None) -> None:
-    """Data points, coloured by class."""
+    """Data points, colored by class."""
     which = np.zeros(len(points), dtype=np.int64) if labels is None else np.asarray(labels).astype(np.int64)
     if which.shape != (len(points),) or (which < 0).any():
         raise AffineLensError(

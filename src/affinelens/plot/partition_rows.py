@@ -39,7 +39,7 @@ class Panel:
 def partition_rows(rows: Mapping[str, Sequence[Panel]], **options: Any) -> Figure:
     """Draw a row of partitions under each name, each partition with its number of regions beneath.
 
-    Options are those of a partition; neighbouring regions differ in colour if nothing else is asked for.
+    Options are those of a partition; neighboring regions differ in color if nothing else is asked for.
     """
     across = max((len(panels) for panels in rows.values()), default=0)
     if not across:

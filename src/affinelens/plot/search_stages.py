@@ -27,9 +27,9 @@ _HERE, _BESIDE, _ELSEWHERE = "#ee8866", "#99ddff", "#f2f2f2"
 
 
 def search_stages(regions: Regions, *, at: ArrayLike | None = None) -> Figure:
-    """Draw the cells that the first l stages make, a panel for each l; the lines that are new are coloured.
+    """Draw the cells that the first l stages make, a panel for each l; the lines that are new are colored.
 
-    With ``at``, a point, the cell that it is in and the cells beside it are shown instead of many colours.
+    With ``at``, a point, the cell that it is in and the cells beside it are shown instead of many colors.
     """
     require_dimension(regions, 2)
     depth = len(regions.network.stages)

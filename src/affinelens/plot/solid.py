@@ -52,9 +52,9 @@ def solid(
     cut
         Cut a corner away, down to the middle of the domain or to the point given, to show the inside.
     explode
-        Move every region away from the centre by this share of its distance; then nothing is cut.
+        Move every region away from the center by this share of its distance; then nothing is cut.
     legend
-        Explain the colours beside the picture.
+        Explain the colors beside the picture.
     """
     require_dimension(regions, 3)
     ax = solid_axes(ax)

@@ -41,9 +41,9 @@ def surface(
 ) -> Any:
     """Draw outputs as heights over a two-dimensional domain.
 
-    Without ``output`` every region is cut by class and drawn at the height of its largest output, in the colour of that
+    Without ``output`` every region is cut by class and drawn at the height of its largest output, in the color of that
     class; of two outputs the smaller one is drawn beneath, paler. They meet in the decision boundary. Of a network with
-    one output that is drawn, in two colours by sign. With ``output`` that one alone is drawn, its regions coloured as
+    one output that is drawn, in two colors by sign. With ``output`` that one alone is drawn, its regions colored as
     in a partition.
     """
     require_dimension(regions, 2)
@@ -108,7 +108,7 @@ def _lifted(maps: AffineMaps, polygons: Polygons, output: Indices) -> Polygons:
 
 
 def _lit(polygons: Polygons, paint: Floats) -> Floats:
-    """Colours under a light from above, slopes taken relative to the picture's own proportions."""
+    """Colors under a light from above, slopes taken relative to the picture's own proportions."""
     lower, upper = _extent(polygons)
     size = (upper - lower) / np.array([1.0, 1.0, _HEIGHT])
     in_picture = polygons.with_corners(polygons.corners / np.where(size > 0, size, 1.0))

@@ -30,7 +30,10 @@ class LocalRegions:
 
     @property
     def vertex_values(self) -> Floats:
-        """All vertices; region i's are from ``vertex_offsets[i]`` to ``vertex_offsets[i + 1]``."""
+        """All vertices; region i's are from ``vertex_offsets[i]`` to ``vertex_offsets[i + 1]``.
+
+        float64 of shape (vertices, dimension).
+        """
         return known_vertices(self._regions).points
 
     def __repr__(self) -> str:
@@ -46,7 +49,7 @@ class LocalRegion:
 
     @property
     def point(self) -> Floats:
-        """An interior point."""
+        """An interior point: float64 of shape (dimension,)."""
         point: Floats = self._regions.outcome.points[self._index]
         return point
 
@@ -58,7 +61,7 @@ class LocalRegion:
 
     @property
     def vertices(self) -> Floats:
-        """The region's corners, a row each; from its facets where they were not kept."""
+        """The region's corners: float64 of shape (vertices, dimension); from its facets where they were not kept."""
         return one_regions_vertices(self._regions, self._index).points
 
     @property

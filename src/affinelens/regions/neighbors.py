@@ -1,7 +1,7 @@
 """Which region lies beyond each facet.
 
 The functions of all units are continuous, so across a facet only those units change piece whose hyperplane contains the
-facet. Usually that is the one the facet is named after, and the neighbour is looked up under the pattern with that one
+facet. Usually that is the one the facet is named after, and the neighbor is looked up under the pattern with that one
 choice changed. In an incomplete set it may be missing. But where several hyperplanes coincide, or a unit is zero on all
 of one side, no region has that pattern: unless :mod:`affinelens.regions.single_changes` proves that this is not so, the
 pattern beyond is found by :mod:`affinelens.regions.beyond_facet`.

@@ -28,7 +28,31 @@ Floats = NDArray[np.float64]
 class Region:
     """A full-dimensional cell of the domain on which the network is one affine function.
 
-    Points, vertices, halfspaces and the affine map are in input coordinates; :attr:`local` has them in the domain's.
+    It is a view of one row of a :class:`RegionSet`, ``rs[i]``; nothing is copied. Points, vertices, halfspaces and the
+    affine map are in input coordinates; :attr:`local` has them in the domain's. ``x in region`` says whether
+    :meth:`RegionSet.locate` places x here.
+
+    Nothing here walks: what is not stored is computed for this region alone. For a quantity of all regions, a column
+    of the set is far cheaper than a loop.
+
+    Attributes
+    ----------
+    index : int
+        The region's row in the set.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> rs = al.enumerate([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.5]), ([[1.0, 1.0]], [0.0])], al.Box(-1, 1, dim=2))
+    >>> region = rs[3]
+    >>> region
+    Region(3, point=(0.5, 0.25), 4 facets)
+    >>> region.facets
+    ['domain, x[0] <= 1', 'domain, x[1] <= 1', 'stage 1, unit 0', 'stage 1, unit 1']
+    >>> region.neighbors, region.volume, [0.5, 0.5] in region
+    ([None, None, 1, 2], 1.5, True)
+    >>> region.affine
+    (array([[1., 1.]]), array([0.5]))
     """
 
     def __init__(self, regions: Regions, index: int) -> None:
@@ -37,18 +61,29 @@ class Region:
 
     @property
     def point(self) -> Floats:
-        """An interior point, in input coordinates."""
+        """An interior point in input coordinates: float64 of shape (inputs,)."""
         point: Floats = self._regions.domain.frame.to_inputs(self.local.point[None])[0]
         return point
 
     @property
     def local(self) -> LocalRegion:
-        """The same region in the domain's own coordinates: those of a slice, or the inputs that are not fixed."""
+        """The same region in the domain's own coordinates: those of a slice, or the inputs that are not fixed.
+
+        It has ``point``, ``exact_point``, ``vertices``, ``halfspaces`` and ``affine``, as here.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> line = al.Slice.through([0, 0], [0, 2])
+        >>> region = al.enumerate([([[0.0, 1.0]], [-1.0]), ([[1.0]], [0.0])], line)[1]
+        >>> region.local.vertices.ravel(), region.local.affine
+        (array([0.5, 1. ]), (array([[2.]]), array([-1.])))
+        """
         return LocalRegion(self._regions, self.index)
 
     @property
     def exact_point(self) -> list[Fraction]:
-        """An interior point in rationals; for a region too thin to hold a float64 point, the only one there is."""
+        """An interior point in rationals, one an input; that of a region too thin to hold a float64 point, too."""
         chart = self._regions.domain.frame.chart
         homogeneous = [*self.local.exact_point, Fraction(1)]
         return [
@@ -58,29 +93,44 @@ class Region:
 
     @property
     def pattern(self) -> NDArray[np.unsignedinteger[Any]]:
-        """Which piece each unit is on, all stages in order."""
+        """Which piece each unit is on, all stages in order: unsigned integers of shape (choices,)."""
         return self._regions.pattern(self.index)
 
     @property
     def patterns_by_stage(self) -> list[NDArray[np.unsignedinteger[Any]]]:
-        """The pattern, one array a stage."""
+        """The pattern, one array a stage.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.0]), ([[2.0]], [-1.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs[1].patterns_by_stage
+        [array([1], dtype=uint8), array([0], dtype=uint8)]
+        """
         network = self._regions.network
         return [np.asarray(network.stage_pattern(self.pattern, i)) for i in range(len(network.stages))]
 
     @property
     def facets(self) -> list[str]:
-        """What each facet is: a constraint of the domain or a unit's hyperplane."""
+        """What each facet is, in words: a constraint of the domain or a unit's hyperplane.
+
+        Raises
+        ------
+        AffineLensError
+            If the set was made without facets; so do :attr:`facet_numbers`, :attr:`facet_signs`, :attr:`halfspaces` and
+            :attr:`neighbors`.
+        """
         return [self._regions.describe_hyperplane(int(number)) for number in self.facet_numbers]
 
     @property
     def facet_numbers(self) -> NDArray[np.int64]:
-        """The number of each facet's hyperplane, as :meth:`RegionSet.describe_hyperplane` takes it."""
+        """The number of each facet's hyperplane, as :meth:`RegionSet.describe_hyperplane` takes it: int64 (facets,)."""
         facets = self._regions.facets
         return facets.numbers[facets.offsets[self.index] : facets.offsets[self.index + 1]]
 
     @property
     def facet_signs(self) -> NDArray[np.int8]:
-        """On which side of each facet's hyperplane the region lies: 1 or -1."""
+        """On which side of each facet's hyperplane the region lies, 1 or -1: int8 of shape (facets,)."""
         facets = self._regions.facets
         return facets.signs[facets.offsets[self.index] : facets.offsets[self.index + 1]]
 
@@ -90,6 +140,20 @@ class Region:
 
         On a slice it describes the region among the points of the slice, by as many inputs as the slice has
         coordinates.
+
+        Returns
+        -------
+        W : numpy.ndarray
+            float64 of shape (facets, inputs).
+        b : numpy.ndarray
+            float64 of shape (facets,).
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.enumerate([([[2.0]], [-1.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))[1].halfspaces
+        (array([[-1.],
+               [ 2.]]), array([ 1., -1.]))
         """
         regions = self._regions
         if isinstance(regions.domain, Slice):
@@ -106,31 +170,69 @@ class Region:
 
     @property
     def vertices(self) -> Floats:
-        """The region's corners in input coordinates, a row each."""
+        """The region's corners in input coordinates: float64 of shape (vertices, inputs).
+
+        Where vertices were not kept with the set, they are found from the region's facets, in dimensions up to 14; that
+        costs one cell, not a walk.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.enumerate([([[1.0]], [-0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))[1].vertices
+        array([[0.5],
+               [1. ]])
+        """
         return self._regions.domain.frame.to_inputs(self.local.vertices)
 
     @property
     def neighbors(self) -> list[int | None]:
-        """For each of :attr:`facets` the index of the region beyond it, or None on the domain's border."""
+        """For each of :attr:`facets` the index of the region beyond it, or None on the domain's border.
+
+        In an incomplete set it is None as well where the region beyond was not found. The first call on a set indexes
+        all patterns.
+        """
         offsets = self._regions.facet_offsets
         beyond = neighbors(self._regions).beyond(np.arange(offsets[self.index], offsets[self.index + 1])).tolist()
         return [index if index >= 0 else None for index in beyond]
 
     @property
     def affine(self) -> tuple[Floats, Floats]:
-        """``J, c`` with network output ``J x + c`` all over the region, correctly rounded from exact arithmetic."""
+        """``J, c`` with network output ``J x + c`` all over the region, correctly rounded from exact arithmetic.
+
+        Returns
+        -------
+        J : numpy.ndarray
+            float64 of shape (outputs, inputs).
+        c : numpy.ndarray
+            float64 of shape (outputs,).
+        """
         jacobian, constant = exact_functions(self._regions).jacobian(self.pattern)
         return jacobian.to_floats(), constant.to_floats()[:, 0]
 
     @property
     def volume(self) -> float:
-        """The region's volume in the domain's own coordinates."""
+        """The region's volume in the domain's own coordinates: a length, an area, and so on.
+
+        Costs one cell where vertices were not kept, as :attr:`vertices` does.
+        """
         own = one_regions_vertices(self._regions, self.index)
         return float(cell_volumes(own.points, own.offsets[1:], own.tight, self._regions.domain.dim)[0])
 
     @property
     def exact_volume(self) -> Fraction:
-        """Length or area in rationals, on a domain of one or two dimensions."""
+        """Length or area in rationals, on a domain of one or two dimensions.
+
+        Raises
+        ------
+        AffineLensError
+            In more dimensions.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.enumerate([([[3.0]], [-1.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))[1].exact_volume
+        Fraction(2, 3)
+        """
         return exact_volume(self._regions, self.index)
 
     def __contains__(self, x: ArrayLike) -> bool:

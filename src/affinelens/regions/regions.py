@@ -29,8 +29,20 @@ _LARGEST_PATTERNS = 4 * 2**30
 class Regions:
     """The regions of a network on a domain, as a walk found them; no property here walks.
 
-    ``outcome`` is what the walk returned and ``options`` what it was asked for, as plain data. What functions of the
-    set find stays with it (:mod:`affinelens.regions.keeping`), so that nothing is computed twice.
+    Attributes
+    ----------
+    network : Network
+        Whose regions they are.
+    domain : Domain
+        Where they lie.
+    outcome : Outcome
+        What the walk returned.
+    options : dict
+        What it was asked for, as plain data.
+
+    Notes
+    -----
+    What functions of the set find stays with it (:mod:`affinelens.regions.keeping`), so that nothing is computed twice.
     """
 
     def __init__(self, network: Network, domain: Domain, outcome: Outcome, options: dict[str, Any]) -> None:
@@ -42,12 +54,12 @@ class Regions:
 
     @property
     def status(self) -> Status:
-        """How the walk ended; ``print(rs.status)`` says it in a sentence."""
+        """How the walk ended, a :class:`Status`; ``print(rs.status)`` says it in a sentence."""
         return self.outcome.status
 
     @property
     def certificate(self) -> Certificate:
-        """How the verdicts were reached and what they prove."""
+        """How the verdicts were reached and what they prove, a :class:`Certificate`."""
         return self.outcome.certificate
 
     @property
@@ -57,12 +69,12 @@ class Regions:
 
     @property
     def seconds(self) -> float:
-        """How long the walk took."""
+        """How long the walk took, in seconds."""
         return self.outcome.seconds
 
     @property
     def layer_counts(self) -> tuple[int, ...]:
-        """The paper's R_1 .. R_L: how many cells the first l stages make."""
+        """The paper's R_1 .. R_L: how many cells the first l stages make; the last is the number of regions."""
         return self.outcome.layer_counts
 
     @property
@@ -86,6 +98,11 @@ class Regions:
 
         Of a large network, only the columns of :attr:`switching` differ between regions; see
         :attr:`switching_patterns`.
+
+        Raises
+        ------
+        AffineLensError
+            If they would take more than 4 GiB.
         """
         switching = self.outcome.switching
         if switching is None:
@@ -101,38 +118,62 @@ class Regions:
 
     @property
     def switching(self) -> Indices:
-        """The columns of :attr:`patterns` that can differ between regions; all others are proved to be constant."""
+        """The columns of :attr:`patterns` that can differ between regions, as int64; all others are proved constant."""
         if self.outcome.switching is None:
             return np.arange(self.network.choice_offsets[-1])
         return self.outcome.switching.choices
 
     @property
     def switching_patterns(self) -> Patterns:
-        """The columns :attr:`switching` of the patterns, which is all that is stored of them."""
+        """The columns :attr:`switching` of the patterns, which is all that is stored of them.
+
+        Unsigned integers of shape (regions, switching choices).
+        """
         return self.outcome.patterns
 
     def pattern(self, index: int) -> Patterns:
-        """The pattern of one region, over all of the network's choices."""
+        """The pattern of one region, over all of the network's choices: unsigned integers of shape (choices,).
+
+        Parameters
+        ----------
+        index
+            The region's row.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.pattern(1)
+        array([1, 0], dtype=uint8)
+        """
         return self.outcome.pattern(index)
 
     @property
     def facet_values(self) -> Indices:
-        """Hyperplane numbers of all facets; region i's are from ``facet_offsets[i]`` to ``facet_offsets[i + 1]``."""
+        """Hyperplane numbers of all facets; region i's are from ``facet_offsets[i]`` to ``facet_offsets[i + 1]``.
+
+        int64 of shape (facets,); :meth:`describe_hyperplane` says what a number stands for.
+
+        Raises
+        ------
+        AffineLensError
+            If the set was made with ``facets=False``; so do :attr:`facet_signs` and :attr:`facet_offsets`.
+        """
         return self.facets.numbers
 
     @property
     def facet_signs(self) -> NDArray[np.int8]:
-        """On which side of each of :attr:`facet_values` its region lies: 1 or -1."""
+        """On which side of each of :attr:`facet_values` its region lies, 1 or -1: int8 of shape (facets,)."""
         return self.facets.signs
 
     @property
     def facet_offsets(self) -> Indices:
-        """Where each region's facets begin in :attr:`facet_values`; one entry more than there are regions."""
+        """Where each region's facets begin in :attr:`facet_values`: int64 of shape (regions + 1,)."""
         return self.facets.offsets
 
     @property
     def facets(self) -> Facets:
-        """The facets of all regions, as they were found."""
+        """The facets of all regions, as they were found: their numbers, signs and offsets in one object."""
         facets = self.outcome.table.facets
         if facets is None:
             raise AffineLensError("this set was made without facets; enumerate with facets=True to have them")
@@ -142,22 +183,41 @@ class Regions:
     def vertex_values(self) -> Floats:
         """All vertices in input coordinates; region i's are from ``vertex_offsets[i]`` to ``vertex_offsets[i + 1]``.
 
-        They are here if they were asked for with ``vertices=True``, and after :meth:`RegionSet.vertices`.
+        float64 of shape (vertices, inputs). They are here if they were asked for with ``vertices=True``, and after
+        :meth:`RegionSet.vertices`.
+
+        Raises
+        ------
+        AffineLensError
+            If they were not found yet; so does :attr:`vertex_offsets`.
         """
         return self.domain.frame.to_inputs(known_vertices(self).points)
 
     @property
     def vertex_offsets(self) -> Indices:
-        """Where each region's vertices begin in :attr:`vertex_values`; one entry more than there are regions."""
+        """Where each region's vertices begin in :attr:`vertex_values`: int64 of shape (regions + 1,)."""
         return known_vertices(self).offsets
 
     @cached_property
     def hyperplanes(self) -> Hyperplanes:
-        """What the numbers of hyperplanes stand for."""
+        """What the numbers of hyperplanes stand for: first the domain's constraints, then the units' breaks."""
         return Hyperplanes(self.network, self.domain.frame)
 
     def describe_hyperplane(self, number: int) -> str:
-        """A hyperplane by its number: a constraint of the domain or a unit of the network."""
+        """A hyperplane in words: a constraint of the domain or a unit of the network.
+
+        Parameters
+        ----------
+        number
+            One of :attr:`facet_values`.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> [rs.describe_hyperplane(number) for number in rs[2].facet_numbers]
+        ['domain, x[0] <= 1', 'stage 1, unit 1']
+        """
         frame = self.domain.frame
         if number < self.hyperplanes.domain_count:
             return f"domain, {self.domain.describe_constraint(frame.constraints[number])}"

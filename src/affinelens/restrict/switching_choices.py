@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,11 @@ class SwitchingChoices:
     def of_all(cls, count: int) -> SwitchingChoices:
         """All of so many choices."""
         return cls(np.arange(count), np.zeros(count, dtype=np.uint8))
+
+    def with_one_more(self, kind: np.dtype[np.unsignedinteger[Any]]) -> SwitchingChoices:
+        """These, and one more choice behind all others, as patterns of a network with one more have them."""
+        pattern = np.append(self.pattern, 0).astype(kind)
+        return SwitchingChoices(np.append(self.choices, len(self.pattern)), pattern)
 
     def whole(self, patterns: Patterns) -> Patterns:
         """Patterns of all choices."""

@@ -57,10 +57,31 @@ def _run_name(step: int) -> str:
 def load_record(path: str | Path) -> TrainingRecord:
     """Read the record of a training, as :meth:`Tracker.save` wrote it; its snapshots are read when they are used.
 
+    Parameters
+    ----------
+    path
+        The directory.
+
+    Returns
+    -------
+    TrainingRecord
+        As it was saved.
+
+    Raises
+    ------
+    AffineLensError
+        If the directory holds no record, or one that is damaged or of another format version.
+
     Examples
     --------
     >>> import affinelens as al
-    >>> record = al.load_record("training")  # doctest: +SKIP
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> tracker = al.track(al.Box(-1, 1, dim=1))
+    >>> tracker([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+    >>> with TemporaryDirectory() as folder:
+    ...     al.load_record(tracker.save(Path(folder) / "training"))
+    TrainingRecord(1 rows, 1 snapshots, Box([-1], [1]))
     """
     folder = Path(path)
     if not (folder / RECORD).is_file():

@@ -70,6 +70,20 @@ def track(
     input_shape, until, fixed
         As in :func:`affinelens.network`.
 
+    Returns
+    -------
+    Tracker
+        To be called as ``tracker(model, step)``.
+
+    Raises
+    ------
+    AffineLensError
+        If an option cannot be taken or, at the first call, the model.
+
+    Notes
+    -----
+    A measurement costs one walk that keeps no regions; with ``metrics``, an enumeration and what they need.
+
     Examples
     --------
     >>> import affinelens as al
@@ -96,7 +110,18 @@ def track(
 
 
 class Tracker(TrainingRecord):
-    """What :func:`track` returns: call it while a model trains, then read ``table`` and ``snapshots``."""
+    """What :func:`track` returns: call it while a model trains, then read ``table`` and ``snapshots``.
+
+    Reading either waits for what was begun. All else is as in :class:`TrainingRecord`.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> tracker = al.track(al.Box(-1, 1, dim=1), unit="step")
+    >>> tracker([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+    >>> tracker
+    Tracker(1 rows, 1 snapshots, Box([-1], [1]))
+    """
 
     def __init__(
         self,
@@ -118,7 +143,20 @@ class Tracker(TrainingRecord):
         self._waiting: deque[Future[None]] = deque()
 
     def __call__(self, model: Any, step: int) -> None:
-        """Measure the model, if that is due at this step; the first call checks the model in any case."""
+        """Measure the model, if that is due at this step; the first call checks the model in any case.
+
+        Parameters
+        ----------
+        model
+            Anything :func:`affinelens.network` takes; it is read before this returns.
+        step
+            The number of the epoch or step, from 0.
+
+        Raises
+        ------
+        AffineLensError
+            At the first call, if the model cannot be taken or measured; IncompleteError if a limit stopped that.
+        """
         number = _whole_step(step)
         if self._is_first:
             network = self._compiled(model)

@@ -21,7 +21,15 @@ Row = dict[str, Any]
 
 
 class Snapshot:
-    """A model as it was at one step: its network, and its regions, which are found when they are first asked for."""
+    """A model as it was at one step: its network, and its regions, which are found when they are first asked for.
+
+    Attributes
+    ----------
+    step : int
+        The number of the epoch or step.
+    label : str
+        The same with its unit, as ``"epoch 3"``.
+    """
 
     def __init__(self, step: int, unit: str, regions: Callable[[], RegionSet], network: Network | None = None) -> None:
         self.step = step
@@ -31,11 +39,12 @@ class Snapshot:
 
     @cached_property
     def regions(self) -> RegionSet:
-        """All regions, as :func:`affinelens.enumerate` finds them."""
+        """All regions, as :func:`affinelens.enumerate` finds them; costs one walk, or reading a saved run, once."""
         return self._regions()
 
     @property
     def network(self) -> Network:
+        """The model, compiled; where the record was loaded, that reads its regions."""
         return self.regions.network if self._network is None else self._network
 
     def __repr__(self) -> str:
@@ -43,7 +52,28 @@ class Snapshot:
 
 
 class TrainingRecord:
-    """Rows and snapshots by step, of one domain."""
+    """What was measured while a model trained: a table with a row a step, and snapshots to look at again.
+
+    It is what :func:`affinelens.load_record` returns; a :class:`Tracker` is one that still grows.
+
+    Attributes
+    ----------
+    domain : Domain
+        Where regions were counted.
+    unit : str
+        What a step is called: the name of the table's first column.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> record = al.track(al.Box(-1, 1, dim=1))
+    >>> for epoch in range(3):
+    ...     record([([[1.0]], [0.75 * epoch]), ([[1.0]], [0.0])], epoch)
+    >>> [row["regions"] for row in record.table]
+    [2, 2, 1]
+    >>> record.snapshots[1].regions
+    RegionSet(2 regions, COMPLETE, dimension 1, by vertex)
+    """
 
     def __init__(self, domain: Domain, unit: str, rows: dict[int, Row], snapshots: dict[int, Snapshot]) -> None:
         self.domain = domain
@@ -52,15 +82,15 @@ class TrainingRecord:
         self._snapshots = snapshots
 
     def wait(self) -> None:
-        """Wait until everything that was begun is in the table."""
+        """Wait until everything that was begun is in the table; nothing is left to wait for in one that was loaded."""
 
     @property
     def table(self) -> list[Row]:
         """A plain dictionary a measurement, in the order of steps.
 
         It has the step, ``regions``, the cells that the first l stages make as ``layer_l``, ``status``, the chosen
-        metrics and ``seconds``. Where the regions could not all be counted, ``regions`` is None and ``problem``, which
-        is otherwise empty, says why in a sentence.
+        metrics and the ``seconds`` that it took. Where the regions could not all be counted, ``regions`` is None and
+        ``problem``, which is otherwise empty, says why in a sentence.
         """
         self.wait()
         return [dict(self._rows[step]) for step in sorted(self._rows)]
@@ -72,7 +102,16 @@ class TrainingRecord:
 
     @property
     def columns(self) -> list[str]:
-        """The table's columns; rows of networks with fewer stages leave some out."""
+        """The names of the table's columns; rows of networks with fewer stages leave some out.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> record = al.track(al.Box(-1, 1, dim=1), metrics=["volume_max"])
+        >>> record([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+        >>> record.columns
+        ['epoch', 'regions', 'layer_1', 'volume_max', 'status', 'seconds', 'problem']
+        """
         names = dict.fromkeys(name for row in self.table for name in row)
         layers = [name for name in names if name.startswith("layer_")]
         layers.sort(key=lambda name: int(name.removeprefix("layer_")))
@@ -81,7 +120,13 @@ class TrainingRecord:
         return [name for name in (*first, *layers, *others, *last) if name in names]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The table as a data frame."""
+        """The table as a data frame.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
         try:
             import pandas
         except ImportError as error:
@@ -89,7 +134,13 @@ class TrainingRecord:
         return pandas.DataFrame(self.table, columns=self.columns)
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the table as a CSV file."""
+        """Write the table as a CSV file, and return where.
+
+        Raises
+        ------
+        AffineLensError
+            If it cannot be written.
+        """
         file = Path(path)
         try:
             file.write_text(self.as_csv(), encoding="utf-8")
@@ -108,7 +159,24 @@ class TrainingRecord:
         return text.getvalue()
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the record as a directory: the table (JSON and CSV) and a run directory a snapshot."""
+        """Write the record as a directory: the table (JSON and CSV) and a run directory a snapshot.
+
+        Parameters
+        ----------
+        path
+            The directory; it is written whole or not at all.
+        overwrite
+            Replace a record that is already there.
+
+        Raises
+        ------
+        AffineLensError
+            If something is there already, or it cannot be written.
+
+        Notes
+        -----
+        Costs one walk for each snapshot whose regions were not looked at yet.
+        """
         from affinelens.track.record_directory import save
 
         return save(self, Path(path), overwrite=overwrite)

@@ -23,12 +23,21 @@ from affinelens.walk import Columns, Outcome
 
 @dataclass(frozen=True, eq=False)
 class UnsafePart:
-    """What is unsafe in the domain of case number ``case`` (from 0).
+    """What is unsafe in the domain of one case of a property.
 
-    ``regions`` are those of the network with the condition's constraints as a last stage: each is a part of a region of
-    the network, on one side of every constraint. They do not overlap, and all points inside satisfy the condition.
-    ``volumes`` are theirs in the domain's own coordinates, ``share`` is how much of the domain's volume they fill.
-    ``is_complete`` says that there is nothing else but points of lower dimension.
+    Attributes
+    ----------
+    case : int
+        Which case, from 0.
+    regions : RegionSet
+        Those of the network with the condition's constraints as a last stage: each is a part of a region of the
+        network, on one side of every constraint. They do not overlap, and all points inside satisfy the condition.
+    volumes : numpy.ndarray
+        Theirs, in the domain's own coordinates: float64 of shape (regions,).
+    share : float
+        How much of the domain's volume they fill.
+    is_complete : bool
+        Whether there is nothing else but points of lower dimension.
     """
 
     case: int
@@ -39,6 +48,7 @@ class UnsafePart:
 
     @property
     def volume(self) -> float:
+        """Their volume together."""
         return float(self.volumes.sum())
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The answer to whether any input satisfies a property's condition, and what it proves."""
+"""The answer to a property: what it is, why it is true, and the inputs that show it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,19 @@ from affinelens.walk import Certificate
 
 
 class Result(StrEnum):
-    """The answers of the VNN-COMP tools."""
+    """The answers of the VNN-COMP tools.
+
+    Attributes
+    ----------
+    SAT
+        Some input satisfies the condition.
+    UNSAT
+        No input does: the property holds.
+    TIMEOUT
+        The time limit came first.
+    UNKNOWN
+        The user stopped it.
+    """
 
     SAT = "sat"
     UNSAT = "unsat"
@@ -22,12 +34,43 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """Whether any input satisfies a property's condition.
+    """Whether any input satisfies a property's condition; ``str(verdict)`` is the word for it.
 
-    ``result`` is ``sat`` with a ``witness``, ``unsat`` (no input does: the property holds), ``timeout`` at the time
-    limit, or ``unknown`` if the user stopped it; ``reason`` says it in a sentence. ``regions`` were walked;
-    others were excluded by bounds before they were complete. ``unsafe`` is the exact set of all such inputs, a part a
-    case, if it was asked for.
+    Attributes
+    ----------
+    result : Result
+        ``sat`` with a witness, ``unsat`` (no input does: the property holds), ``timeout`` at the time limit, or
+        ``unknown`` if the user stopped it.
+    reason : str
+        The same in a sentence.
+    seconds : float
+        How long it took.
+    regions : int
+        How many regions were walked; others were excluded by bounds before they were complete.
+    engines : tuple of str
+        The names of the engines that walked; none if bounds or points decided.
+    certificate : Certificate
+        How the walks' verdicts were reached.
+    witness : Witness or None
+        An input that satisfies the condition.
+    unsafe : tuple of UnsafePart or None
+        The exact set of all such inputs, a part a case, if it was asked for: its ``regions`` (a :class:`RegionSet`),
+        their ``volumes``, the ``volume`` in all and its ``share`` of the domain.
+    notes : tuple of str
+        What compiling the model and reading the property changed.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> from affinelens.domain import Case, Constraint
+    >>> from fractions import Fraction
+    >>> above_half = Constraint((), ((0, Fraction(1)),), Fraction(-1, 2))  # Y_0 >= 1/2
+    >>> prop = al.Property((1,), (1,), (Case(al.Box(-1, 1, dim=1), ((above_half,),)),))
+    >>> verdict = al.verify([([[1.0]], [0.0]), ([[1.0]], [0.0])], prop, all=True)
+    >>> print(verdict)
+    sat
+    >>> verdict.witness.output[0] >= Fraction(1, 2), verdict.unsafe[0].volume, verdict.unsafe[0].share
+    (True, 0.5, 0.25)
     """
 
     result: Result
@@ -44,7 +87,7 @@ class Verdict:
         return str(self.result)
 
     def to_json(self) -> dict[str, Any]:
-        """The verdict as plain data."""
+        """The verdict as plain data: what ``affinelens verify --json`` prints."""
         return {
             "result": str(self.result),
             "reason": self.reason,
@@ -60,7 +103,7 @@ class Verdict:
 
     @property
     def proves(self) -> str:
-        """What is true therefore, in a sentence."""
+        """What is therefore true, in a sentence."""
         if self.result in (Result.SAT, Result.UNSAT):
             return f"{self.reason}; no verdict rests on a tolerance"
         return "nothing about the property"

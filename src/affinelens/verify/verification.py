@@ -56,11 +56,26 @@ def verify(
         ``sat`` with a witness that was checked in rational arithmetic, and in floats by onnxruntime if the model is an
         ONNX file and onnxruntime is installed; ``unsat`` if the property holds; or ``timeout``.
 
+    Raises
+    ------
+    AffineLensError
+        If the model or the property cannot be taken, or they do not fit each other.
+
+    Notes
+    -----
+    A few thousand points and bounds over the domain often decide. Where they do not, costs a walk of the regions that
+    bounds leave, a case; ``all`` costs one more.
+
     Examples
     --------
     >>> import affinelens as al
-    >>> verdict = al.verify("net.onnx", "prop_3.vnnlib")  # doctest: +SKIP
-    >>> verdict.result, verdict.reason  # doctest: +SKIP
+    >>> from affinelens.domain import Case, Constraint
+    >>> from fractions import Fraction
+    >>> above_half = Constraint((), ((0, Fraction(1)),), Fraction(-1, 2))  # Y_0 >= 1/2
+    >>> prop = al.Property((1,), (1,), (Case(al.Box(-1, 1, dim=1), ((above_half,),)),))
+    >>> verdict = al.verify([([[1.0]], [0.0]), ([[0.25]], [0.0])], prop)  # or al.verify("net.onnx", "prop.vnnlib")
+    >>> print(verdict, "-", verdict.reason)
+    unsat - the property holds: no input satisfies its condition
     """
     started = time.monotonic()
     require_known(engine)

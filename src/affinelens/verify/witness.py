@@ -21,9 +21,18 @@ _FULL = 2
 
 @dataclass(frozen=True, eq=False)
 class FloatCheck:
-    """What onnxruntime computes at the witness, rounded to the model's input type, and whether it meets the condition.
+    """What onnxruntime computes at the witness, and whether that meets the condition.
 
-    ``inside`` says whether the rounded input still lies in the domain.
+    Attributes
+    ----------
+    input : numpy.ndarray
+        The witness, rounded to the model's input type and flat.
+    output : numpy.ndarray
+        What the model makes of it, flat.
+    holds : bool
+        Whether these meet the condition.
+    inside : bool
+        Whether the rounded input still lies in the domain.
     """
 
     input: NDArray[Any]
@@ -34,7 +43,29 @@ class FloatCheck:
 
 @dataclass(frozen=True, eq=False)
 class Witness:
-    """An input of case number ``case`` (from 0) that satisfies its condition, with the output there; both exact."""
+    """An input that satisfies the condition of a property, with the output there; both exact.
+
+    Attributes
+    ----------
+    case : int
+        Of which of the property's cases, from 0.
+    input, output : tuple of fractions.Fraction
+        Flat; the input lies in the case's domain.
+    floats : FloatCheck or None
+        What onnxruntime computes there, if the model is an ONNX file and onnxruntime is installed.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> from fractions import Fraction
+    >>> witness = al.Witness(0, (Fraction(1, 2), Fraction(0)), (Fraction(3, 4),))
+    >>> print(witness.to_vnncomp())
+    ((X_0 0.5)
+     (X_1 0.0)
+     (Y_0 0.75))
+    >>> witness.to_json()["exact_output"]
+    ['3/4']
+    """
 
     case: int
     input: tuple[Fraction, ...]
@@ -43,13 +74,13 @@ class Witness:
 
     @property
     def agreement(self) -> int:
-        """How far floats agree: not at all, only with an input just outside the domain, or in full."""
+        """How far floats agree: 0, not at all; 1, with an input just outside the domain; 2, in full, or never asked."""
         if self.floats is None:
             return _FULL
         return int(self.floats.holds) * (1 + int(self.floats.inside))
 
     def to_json(self) -> dict[str, Any]:
-        """Exact numbers as texts, floats as numbers."""
+        """The witness as plain data: exact numbers as texts, floats as numbers, cases from 1."""
         report: dict[str, Any] = {
             "case": self.case + 1,
             "input": [float(v) for v in self.input],

@@ -8,7 +8,32 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Certificate:
-    """How the verdicts behind a result were reached, and what they prove."""
+    """How the verdicts behind a result were reached, and what they prove.
+
+    Attributes
+    ----------
+    decisions : int
+        How many questions were decided: whether a hyperplane cuts a cell, on which side a vertex lies.
+    by_rounding_bound : int
+        Those that float64 decided, with a bound on its rounding.
+    by_reuse : int
+        Those that followed from earlier ones.
+    by_exact_arithmetic : int
+        Those that needed rational arithmetic.
+    linear_programs : int
+        How many linear programs were solved on the way.
+    complete : bool
+        Whether every region was found.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> rs = al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+    >>> rs.certificate.complete, rs.certificate.linear_programs
+    (True, 0)
+    >>> rs.certificate.proves.split(";")[-1]
+    ' no verdict rests on a tolerance'
+    """
 
     decisions: int
     by_rounding_bound: int
@@ -38,7 +63,7 @@ class Certificate:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The counts and the sentence, as plain data."""
+        """The counts under their names, and the sentence as ``proves``, as plain data."""
         return {**asdict(self), "proves": self.proves}
 
 

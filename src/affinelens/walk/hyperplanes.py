@@ -19,6 +19,7 @@ from affinelens.domain import Frame
 from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
 from affinelens.network.enclosure import Enclosure
+from affinelens.restrict import RestrictedNetwork
 
 
 class Hyperplanes:
@@ -54,6 +55,10 @@ class Hyperplanes:
     def of_stage(self, stage: int) -> Indices:
         """The hyperplanes of all breaks of a stage."""
         return self.of_breaks(np.arange(*self.network.break_offsets[stage : stage + 2]))
+
+    def of_restricted(self, restricted: RestrictedNetwork) -> Indices:
+        """The hyperplanes that can bound a region of a restricted network: the domain's rows, then its breaks."""
+        return np.concatenate([np.arange(self.domain_count), self.of_breaks(restricted.breaks)])
 
     def by_stage(self, numbers: Indices, stages: int | None = None) -> Iterator[tuple[int, Indices, Indices]]:
         """Every stage with breaks among some hyperplanes: their places among these, and their numbers in the stage.

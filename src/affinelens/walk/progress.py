@@ -8,7 +8,28 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Progress:
-    """A snapshot of a walk, handed to the caller's progress function."""
+    """A snapshot of a walk, handed to the caller's progress function.
+
+    Attributes
+    ----------
+    regions : int
+        How many regions were found so far.
+    layer_counts : tuple of int
+        How many cells each stage has made so far; the last entry is ``regions``.
+    seconds : float
+        How long the walk has taken.
+    note : str
+        What the walk is waiting for, if anything.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> seen = []  # a short walk is over before the first snapshot
+    >>> al.count([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1), progress=seen.append)
+    2
+    >>> al.Progress(regions=12, layer_counts=(4, 12), seconds=0.1)
+    Progress(regions=12, layer_counts=(4, 12), seconds=0.1, note='')
+    """
 
     regions: int
     layer_counts: tuple[int, ...]

@@ -6,7 +6,28 @@ from enum import Enum
 
 
 class Status(Enum):
-    """How a walk ended; the value is the sentence shown to the user."""
+    """How a walk ended; the value is the sentence shown to the user.
+
+    Attributes
+    ----------
+    COMPLETE
+        Every region was found.
+    REGION_LIMIT
+        The walk stopped at ``max_regions``.
+    TIME_LIMIT
+        The walk stopped at ``time_limit``.
+    CANCELLED
+        The user stopped the walk, by Ctrl-C.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> rs = al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1), max_regions=1)
+    >>> rs.status is al.Status.REGION_LIMIT
+    True
+    >>> print(rs.status)
+    incomplete: stopped at max_regions; raise it to find more
+    """
 
     COMPLETE = "complete: every region was found"
     REGION_LIMIT = "incomplete: stopped at max_regions; raise it to find more"

@@ -31,7 +31,7 @@ def assert_all_walks_find(layers: list[Layer], domain: al.Domain, cell: brute_fo
 
 
 def minima(terms: int) -> tuple[np.ndarray, np.ndarray]:
-    """Maps around ReLUs that take the minimum of neighbours: ``min(a, b) = (a + b - |a - b|) / 2``."""
+    """Maps around ReLUs that take the minimum of neighbors: ``min(a, b) = (a + b - |a - b|) / 2``."""
     into = np.zeros((2 * terms, terms))
     out = np.zeros((terms // 2, 2 * terms))
     for pair in range(terms // 2):
@@ -60,7 +60,7 @@ def test_a_lattice_of_minima(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_pools_of_overlapping_pools(seed: int) -> None:
-    """Neighbouring windows often have the same winner, and then the next pool compares a function with itself."""
+    """Neighboring windows often have the same winner, and then the next pool compares a function with itself."""
     rng = np.random.default_rng(seed)
     windows = [[i, i + 1, i + 2] for i in range(4)]
     layers = [Layer(rng.normal(size=(6, 2))[np.ravel(windows)].tolist(), [0.0] * 12, groups=[3] * 4)]

@@ -13,7 +13,27 @@ from affinelens.errors import AffineLensError
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """``sum a_i x_i + sum c_j y_j + constant >= 0``, or ``> 0`` if strict; coefficients of 0 are not listed."""
+    """``sum a_i x_i + sum c_j y_j + constant >= 0``, or ``> 0`` if strict; coefficients of 0 are not listed.
+
+    Attributes
+    ----------
+    inputs, outputs
+        Pairs of an index i or j (from 0, in the flattened tensor) and its coefficient.
+    constant
+        As written in the file, exactly.
+    strict
+        Whether equality is left out.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from affinelens.domain import Constraint
+    >>> constraint = Constraint((), ((0, Fraction(1)),), Fraction(-1, 2))
+    >>> print(constraint)
+    1 Y_0 + -1/2 >= 0
+    >>> constraint.value([], [Fraction(2)]), constraint.holds([], [Fraction(0)])
+    (Fraction(3, 2), False)
+    """
 
     inputs: tuple[tuple[int, Fraction], ...]
     outputs: tuple[tuple[int, Fraction], ...]
@@ -40,7 +60,15 @@ class Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A domain, and a condition in disjunctive normal form: it holds if all of any one of the conjunctions do."""
+    """A domain, and a condition in disjunctive normal form: it holds if all of any one of the conjunctions do.
+
+    Attributes
+    ----------
+    domain
+        A :class:`Box`, :class:`Polytope` or :class:`Point` of the network's inputs.
+    condition
+        The conjunctions, each a tuple of :class:`Constraint`.
+    """
 
     domain: Domain
     condition: tuple[tuple[Constraint, ...], ...]
@@ -54,7 +82,26 @@ class Case:
 class Property:
     """What a VNN-LIB file asks: does any of its cases have an input whose output meets the case's condition?
 
-    ``notes`` says which alternatives of the file were dropped because no input satisfies them.
+    Attributes
+    ----------
+    input_shape, output_shape : tuple of int
+        As the file declares them; one axis in version 1.0.
+    cases : tuple of Case
+        An input domain and a condition each; ``case.domain`` is what :func:`affinelens.enumerate` takes.
+    notes : tuple of str
+        Which alternatives of the file were dropped because no input satisfies them.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import affinelens as al
+    >>> from affinelens.domain import Case, Constraint
+    >>> above_half = Constraint((), ((0, Fraction(1)),), Fraction(-1, 2))
+    >>> prop = al.Property((1,), (1,), (Case(al.Box(-1, 1, dim=1), ((above_half,),)),))
+    >>> prop
+    Property(1 inputs, 1 outputs, 1 cases)
+    >>> al.verify([([[1.0]], [0.0]), ([[0.25]], [0.0])], prop).result
+    <Result.UNSAT: 'unsat'>
     """
 
     input_shape: tuple[int, ...]
@@ -64,14 +111,22 @@ class Property:
 
     @property
     def inputs(self) -> int:
+        """How many numbers an input has."""
         return prod(self.input_shape)
 
     @property
     def outputs(self) -> int:
+        """How many numbers an output has."""
         return prod(self.output_shape)
 
     def require_sizes(self, inputs: int, outputs: int) -> None:
-        """Refuse a network that does not have the property's inputs and outputs."""
+        """Refuse a network that does not have the property's inputs and outputs.
+
+        Raises
+        ------
+        AffineLensError
+            If the numbers differ; :func:`affinelens.verify` asks first.
+        """
         for word, own, other in (("inputs", self.inputs, inputs), ("outputs", self.outputs, outputs)):
             if own != other:
                 raise AffineLensError(

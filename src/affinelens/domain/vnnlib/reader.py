@@ -32,13 +32,36 @@ _NO_MEANING = ("set-logic", "set-info", "set-option", "check-sat", "get-model", 
 
 
 def read_vnnlib(path: str | Path) -> Property:
-    """Read a property from a ``.vnnlib`` or ``.vnnlib.gz`` file, of version 1.0 or 2.0.
+    """Read a property from a VNN-LIB file, exactly as written.
+
+    Parameters
+    ----------
+    path
+        A ``.vnnlib`` or ``.vnnlib.gz`` file, of version 1.0 or 2.0.
+
+    Returns
+    -------
+    Property
+        Its input domains, each with a condition on inputs and outputs, in rationals.
+
+    Raises
+    ------
+    AffineLensError
+        If the file cannot be read, or holds what is not linear; the message names the line.
 
     Examples
     --------
     >>> import affinelens as al
-    >>> prop = al.read_vnnlib("prop_3.vnnlib")  # doctest: +SKIP
-    >>> al.count("net.onnx", prop.cases[0].domain)  # doctest: +SKIP
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> text = "(declare-const X_0 Real) (declare-const Y_0 Real)"
+    >>> text += "(assert (>= X_0 0)) (assert (<= X_0 0.1)) (assert (>= Y_0 1))"
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "prop.vnnlib"
+    ...     size = file.write_text(text)
+    ...     prop = al.read_vnnlib(file)
+    >>> prop, prop.cases[0].domain
+    (Property(1 inputs, 1 outputs, 1 cases), Box([0], [0.1]))
     """
     file = Path(path)
     try:

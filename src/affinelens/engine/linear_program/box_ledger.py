@@ -35,9 +35,9 @@ class BoxLedger:
         facets = parent.facets.general_only()
         self.own_first = len(facets)
         self.rows: LocalRows = facets.joined(parent.breaks[breaks])
-        centre = parent.cell.point
+        center = parent.cell.point
         self._inner = parent.problem.inner_box
-        self._low, self._high = self._inner[0] - centre, self._inner[1] - centre
+        self._low, self._high = self._inner[0] - center, self._inner[1] - center
         self._outer = parent.outer_box
         self._refuted: dict[Side, list[tuple[int, int]]] = defaultdict(list)
         self._full: Ledger | None = None

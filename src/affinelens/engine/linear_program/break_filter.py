@@ -26,7 +26,7 @@ _TIGHT_BOX_UP_TO = 8
 _SHORT_OF_THE_BORDER = 1.0 - 1e-6
 
 
-def signs_beside_centre(parent: Parent) -> tuple[Signs, Bools]:
+def signs_beside_center(parent: Parent) -> tuple[Signs, Bools]:
     """Sign of each break just beside the parent's point, and which breaks pass through the point itself.
 
     A break that is zero there takes the sign of its first non-zero coefficient, as if the point had been moved by
@@ -36,7 +36,7 @@ def signs_beside_centre(parent: Parent) -> tuple[Signs, Bools]:
     signs = np.where(values[0] > 0, 1, -1).astype(np.int8)
     ties = np.zeros(len(signs), dtype=bool)
     undecided = ~(np.abs(values[0]) > errors[0])
-    if not parent.centre_is_inside:
+    if not parent.center_is_inside:
         undecided[:] = True
     parent.tally.by_rounding_bound += int(np.count_nonzero(~undecided))
     if undecided.any():
@@ -98,8 +98,8 @@ class _Filter:
         return np.where(self._breaks.normals[self._open] > 0, low, high)
 
     def _look_toward(self, places: Floats) -> None:
-        """Look for points of the parent, on the way from its centre to given places, where a break is negative."""
-        if not (self._parent.centre_is_inside and self._open.any() and len(places)):
+        """Look for points of the parent, on the way from its center to given places, where a break is negative."""
+        if not (self._parent.center_is_inside and self._open.any() and len(places)):
             return
         facets = self._parent.facets
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -135,7 +135,7 @@ class _Filter:
         return low, high, np.array(touched).reshape(len(touched), parent.dim)
 
     def _reaches_other_side(self, ledger: Ledger, index: int) -> bool:
-        """Whether one break, positive at the centre, is negative somewhere in the parent."""
+        """Whether one break, positive at the center, is negative somewhere in the parent."""
         parent = self._parent
         lowest = ledger.least(self._breaks.normals[index], parent.inside)
         if lowest is not None:

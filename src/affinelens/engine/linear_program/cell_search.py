@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.engine.linear_program.break_filter import cutting_breaks, signs_beside_centre
+from affinelens.engine.linear_program.break_filter import cutting_breaks, signs_beside_center
 from affinelens.engine.linear_program.coinciding_breaks import Arrangement, merge_breaks
 from affinelens.engine.linear_program.cut_by_cut import cells_cut_by_cut
 from affinelens.engine.linear_program.highs import Solver
@@ -38,7 +38,7 @@ def sub_cells(problem: Problem, solver: Solver, cell: Cell, tally: Tally, *, fac
     if problem.box_mode:
         yield from cells_cut_by_cut(parent, facets=facets)
         return
-    signs, ties = signs_beside_centre(parent)
+    signs, ties = signs_beside_center(parent)
     cutting = np.flatnonzero(cutting_breaks(parent, signs, ties))
     start = parent.activation.pattern_from_signs(signs)
     if len(cutting):
@@ -80,10 +80,10 @@ class _Walk:
             yield self._cell(key, conditions, facets)
             for row in conditions.rows[facets].tolist():
                 if row >= self._own_first:
-                    neighbour = self._across(key, row)
-                    if neighbour not in self._found:
-                        self._found[neighbour] = self._interior(neighbour)
-                        queue.append(neighbour)
+                    neighbor = self._across(key, row)
+                    if neighbor not in self._found:
+                        self._found[neighbor] = self._interior(neighbor)
+                        queue.append(neighbor)
 
     def _interior(self, key: Key) -> Witness:
         witness = self._met.pop(key, None) or self._ledger.find(self._conditions(key))
@@ -178,16 +178,16 @@ class _Walk:
         flipped = conditions.flipped(position)
         if self._ledger.known_empty(flipped, row, int(flipped.signs[position])):
             return False
-        neighbour = self._neighbour(key, row, flipped)
-        if neighbour in self._found:
+        neighbor = self._neighbor(key, row, flipped)
+        if neighbor in self._found:
             self._parent.tally.by_reuse += 1
             return True
         witness = self._ledger.find(flipped)
-        if witness is not None and neighbour is not None:
-            self._met[neighbour] = witness
+        if witness is not None and neighbor is not None:
+            self._met[neighbor] = witness
         return witness is not None
 
-    def _neighbour(self, key: Key, row: int, flipped: Conditions) -> Key | None:
+    def _neighbor(self, key: Key, row: int, flipped: Conditions) -> Key | None:
         """The cell that has exactly the flipped conditions, if that is what lies across a row."""
         if row < self._own_first:
             return None

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from affinelens.engine.linear_program.bound_facets import BoundFacets
 from affinelens.engine.linear_program.box_ledger import BoxLedger, Side, Signs
-from affinelens.engine.linear_program.break_filter import positive_on_box, signs_beside_centre
+from affinelens.engine.linear_program.break_filter import positive_on_box, signs_beside_center
 from affinelens.engine.linear_program.coinciding_breaks import Arrangement, merge_breaks
 from affinelens.engine.linear_program.parent_cell import Parent
 from affinelens.engine.linear_program.problem import Cell
@@ -37,7 +37,7 @@ def cells_cut_by_cut(parent: Parent, *, facets: bool) -> Iterator[Cell]:
     With ``facets`` off, and before the last stage, a cell's facets are among the hyperplanes listed with it, but not
     all of those need be facets; cells of the last stage then come without any.
     """
-    signs, ties = signs_beside_centre(parent)
+    signs, ties = signs_beside_center(parent)
     turned = parent.breaks.signed(signs)
     fixed = (signs == 0) | (~ties & positive_on_box(turned, *parent.outer_box))
     parent.tally.by_rounding_bound += int(np.count_nonzero(fixed & (signs != 0)))
@@ -78,13 +78,13 @@ class _Tree:
         self._ledger = BoxLedger(parent, self._classes)
         self._inside = tuple((row, 1) for row in range(self._ledger.own_first))
         own = np.where(ties, 0, signs)[self._classes]
-        self._at_centre = np.concatenate([np.ones(self._ledger.own_first, dtype=np.int8), own.astype(np.int8)])
+        self._at_center = np.concatenate([np.ones(self._ledger.own_first, dtype=np.int8), own.astype(np.int8)])
         row_of = self._rows_by_break(arrangement)
         self._choices = self._ordered(_choices(parent.activation, row_of, signs))
 
     def cells(self) -> Iterator[Cell]:
         cell = self._parent.cell
-        stack = [_Node((), self._inside, *_masks(self._inside), Witness(cell.point, cell.exact_point), self._at_centre)]
+        stack = [_Node((), self._inside, *_masks(self._inside), Witness(cell.point, cell.exact_point), self._at_center)]
         while stack:
             node = stack.pop()
             if len(node.taken) == len(self._choices):
@@ -109,7 +109,7 @@ class _Tree:
         return {index: side for index, side in rows.items() if side[0] in cutting}
 
     def _cuts(self, row: int) -> bool:
-        sign = int(self._at_centre[row])
+        sign = int(self._at_center[row])
         return sign == 0 or self._ledger.find([*self._inside, (row, -sign)]) is not None
 
     def _ordered(self, choices: list[_Choice]) -> list[_Choice]:

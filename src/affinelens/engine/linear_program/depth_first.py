@@ -278,16 +278,16 @@ def _facets(cells: list[Cell]) -> Facets:
 
 
 def root_cell(problem: Problem, solver: Solver, tally: Tally) -> Cell:
-    """The domain as a cell: its Chebyshev centre and its irredundant constraints."""
+    """The domain as a cell: its Chebyshev center and its irredundant constraints."""
     count = problem.hyperplanes.domain_count
-    centre = 0.5 * (problem.frame.lower + problem.frame.upper)
-    rows = problem.rows([], np.arange(count), centre)
+    center = 0.5 * (problem.frame.lower + problem.frame.upper)
+    rows = problem.rows([], np.arange(count), center)
     scale = float((problem.frame.upper - problem.frame.lower).max())
 
     def exact() -> ExactMatrix:
         return problem.frame.rows
 
-    ledger = Ledger(problem, solver, tally, centre, scale, rows, exact, count, count)
+    ledger = Ledger(problem, solver, tally, center, scale, rows, exact, count, count)
     conditions = Conditions.all_positive(count)
     witness = ledger.find(conditions)
     assert witness is not None  # the frame is full-dimensional

@@ -82,7 +82,7 @@ class Solver:
         return Ball(point * scale, 0.0, multipliers)
 
     def largest_ball(self, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float) -> Ball | None:
-        """Chebyshev centre: the largest t with ``normals @ w + offsets >= t`` in a box, in units of ``scale``."""
+        """Chebyshev center: the largest t with ``normals @ w + offsets >= t`` in a box, in units of ``scale``."""
         dimension = normals.shape[1]
         rows = np.empty((len(offsets), dimension + 1))
         rows[:, :-1] = normals
@@ -101,7 +101,7 @@ class Solver:
     def largest_ball_in_box(
         self, normals: Floats, offsets: Floats, low: Floats, high: Floats, scale: float
     ) -> Ball | None:
-        """Chebyshev centre where the box counts too: the ball must fit inside ``low <= w <= high``.
+        """Chebyshev center where the box counts too: the ball must fit inside ``low <= w <= high``.
 
         With the box shrunk by s on all sides, the best margin f(s) of the rows is concave and decreasing, and the
         radius sought is the s with f(s) = s. Newton's method from s = 0 gets there in a few programs whose box is

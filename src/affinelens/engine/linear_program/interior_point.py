@@ -139,9 +139,9 @@ def _deepest(rows: Any, offsets: Any, depth: Any, first: Any, first_weight: Any)
         bound += abs(combined[j])
     margin = slack.min() - _ROOM_AT_START * (bound - slack.min())
     slack -= margin
-    centring = _dot(slack, weight) / (count + 2 * dim)
-    pull_up = np.maximum(combined, 0.0) + centring
-    pull_down = np.maximum(-combined, 0.0) + centring
+    centering = _dot(slack, weight) / (count + 2 * dim)
+    pull_up = np.maximum(combined, 0.0) + centering
+    pull_down = np.maximum(-combined, 0.0) + centering
     up, down = 1.0 - y, 1.0 + y
     system = np.empty((count, count))
     steps_weight, steps_y, steps_slack = np.empty(count), np.empty(dim), np.empty(count)

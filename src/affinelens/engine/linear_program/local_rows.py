@@ -1,6 +1,6 @@
 """Affine functions seen from a point inside a cell, with every rounding accounted for.
 
-Row i is ``w -> normal_i @ w + offsets[i]``, where w is the displacement from a centre and the normal has length about
+Row i is ``w -> normal_i @ w + offsets[i]``, where w is the displacement from a center and the normal has length about
 1. For every w in the trust box (the domain, enlarged on all sides) the true function, divided by the same positive
 number, differs from that by at most ``errors[i]``. Whoever evaluates or combines rows adds only the rounding of its
 own arithmetic; each function here does so and answers with something proved, or not at all.
@@ -25,7 +25,7 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class LocalRows:
-    """Rows around a centre: ``general`` and ``axis`` are positions, ``normals`` belong to the general rows only."""
+    """Rows around a center: ``general`` and ``axis`` are positions, ``normals`` belong to the general rows only."""
 
     normals: Floats
     offsets: Floats
@@ -36,8 +36,8 @@ class LocalRows:
     slope: Floats
 
     @classmethod
-    def around(cls, form: Enclosure, centre: Floats) -> LocalRows:
-        """Re-centre and normalise affine functions of the domain's coordinates, as general rows."""
+    def around(cls, form: Enclosure, center: Floats) -> LocalRows:
+        """Re-center and normalise affine functions of the domain's coordinates, as general rows."""
         assert form.reach is not None
         weights, constants = form.rows[:, :-1], form.rows[:, -1]
         largest = np.abs(weights).max(axis=1, initial=0.0)
@@ -45,20 +45,20 @@ class LocalRows:
         lengths = safe * np.sqrt(((weights / safe[:, None]) ** 2).sum(axis=1))
         lengths = np.where(largest > 0, lengths, 1.0)
         normals = weights / lengths[:, None]
-        offsets = (weights @ centre + constants) / lengths
-        rounding = gamma(len(centre) + 1) * (np.abs(weights) @ np.abs(centre) + np.abs(constants))
-        reach = form.reach[:-1, 0] + np.abs(centre)
+        offsets = (weights @ center + constants) / lengths
+        rounding = gamma(len(center) + 1) * (np.abs(weights) @ np.abs(center) + np.abs(constants))
+        reach = form.reach[:-1, 0] + np.abs(center)
         normalising = 2 * UNIT_ROUNDOFF * (np.abs(normals) @ reach + np.abs(offsets))
         errors = upward(upward(form.error[:, 0] + rounding) / lengths + normalising)
         none = np.zeros(0, dtype=np.int64)
         return cls(normals, offsets, errors, np.arange(len(offsets)), none, none, np.zeros(0))
 
     @classmethod
-    def bounds(cls, coordinate: Indices, slope: Floats, limits: Floats, centre: Floats) -> LocalRows:
+    def bounds(cls, coordinate: Indices, slope: Floats, limits: Floats, center: Floats) -> LocalRows:
         """Axis rows ``slope * x_coordinate + limit`` with slopes +1 or -1 and limits known to one rounding."""
-        place = slope * centre[coordinate]
+        place = slope * center[coordinate]
         errors = upward(3 * UNIT_ROUNDOFF * (np.abs(place) + np.abs(limits)))
-        none = np.zeros((0, len(centre)))
+        none = np.zeros((0, len(center)))
         everywhere = np.arange(len(limits))
         return cls(none, place + limits, errors, everywhere[:0], everywhere, coordinate, slope)
 

@@ -38,8 +38,8 @@ class Parent:
         return self.problem.dim
 
     @property
-    def centre_is_inside(self) -> bool:
-        """Whether the float64 centre is an interior point, not merely the rounding of a rational one."""
+    def center_is_inside(self) -> bool:
+        """Whether the float64 center is an interior point, not merely the rounding of a rational one."""
         return self.cell.exact_point is None
 
     @property
@@ -49,7 +49,7 @@ class Parent:
 
     @cached_property
     def outer_box(self) -> tuple[Floats, Floats]:
-        """A box of displacements from the centre that contains the domain."""
+        """A box of displacements from the center that contains the domain."""
         frame = self.problem.frame
         return outward_box(frame.lower, frame.upper, self.cell.point)
 
@@ -78,7 +78,7 @@ class Parent:
 
     @cached_property
     def _scale(self) -> float:
-        """A length typical of the cell: its margin at the centre."""
+        """A length typical of the cell: its margin at the center."""
         margin = float(self.facets.offsets.min(initial=np.inf))
         return margin if np.isfinite(margin) and margin > 0 else 1.0
 

@@ -134,7 +134,7 @@ class Problem:
     def forms(self, pattern: Pattern, depth: int) -> list[Enclosure]:
         """Pre-activations of stages 0 .. depth as affine functions, where the pattern of earlier stages holds.
 
-        Neighbouring cells share the pattern of their first stages; what the last call computed for those is kept.
+        Neighboring cells share the pattern of their first stages; what the last call computed for those is kept.
         """
         parts = [self.network.stage_pattern(pattern, stage).tobytes() for stage in range(depth)]
         shared = next((i for i, (a, b) in enumerate(zip(parts, self._parts, strict=False)) if a != b), len(self._parts))
@@ -150,19 +150,19 @@ class Problem:
             self._pre_activations.append(self.network.stages[done].linear.propagate(self._sources))
         return list(self._pre_activations)
 
-    def rows(self, forms: list[Enclosure], hyperplanes: Indices, centre: Floats) -> LocalRows:
-        """Functions of numbered hyperplanes (in increasing order) around a centre, given the stages' forms."""
+    def rows(self, forms: list[Enclosure], hyperplanes: Indices, center: Floats) -> LocalRows:
+        """Functions of numbered hyperplanes (in increasing order) around a center, given the stages' forms."""
         split = self._domain_split
         domain = hyperplanes[self.hyperplanes.of_domain(hyperplanes)]
         on_axis = split.axis_place[domain]
         bounds = on_axis[on_axis >= 0]
-        rows = LocalRows.bounds(split.coordinate[bounds], split.slope[bounds], split.limits[bounds], centre)
+        rows = LocalRows.bounds(split.coordinate[bounds], split.slope[bounds], split.limits[bounds], center)
         others = split.general_place[domain]
         general = [split.form[others[others >= 0]]]
         for stage, _, inner in self.hyperplanes.by_stage(hyperplanes, len(forms)):
             breaks = self.network.stages[stage].activation.breaks[inner]
             general.append(forms[stage].differences(breaks.plus, breaks.minus, breaks.threshold))
-        joined = rows.joined(LocalRows.around(Enclosure.stacked(general), centre))
+        joined = rows.joined(LocalRows.around(Enclosure.stacked(general), center))
         if len(bounds) in (0, len(domain)):
             return joined
         order = np.concatenate([np.flatnonzero(on_axis >= 0), np.flatnonzero(on_axis < 0)])

@@ -128,7 +128,7 @@ class _BoundsAndRows:
 
 
 class Ledger:
-    """Rows around a parent's centre, in float64 and (on demand) exactly, with everything refuted so far.
+    """Rows around a parent's center, in float64 and (on demand) exactly, with everything refuted so far.
 
     The first ``facets`` rows are the parent's facets, of which the first ``domain_facets`` come from the domain.
     """
@@ -138,7 +138,7 @@ class Ledger:
         problem: Problem,
         solver: Solver,
         tally: Tally,
-        centre: Floats,
+        center: Floats,
         scale: float,
         rows: LocalRows,
         exact_rows: Callable[[], ExactMatrix],
@@ -148,7 +148,7 @@ class Ledger:
         self.problem = problem
         self.solver = solver
         self.tally = tally
-        self.centre = centre
+        self.center = center
         self.scale = scale
         self.rows = rows
         self._facets = facets
@@ -156,8 +156,8 @@ class Ledger:
         self._exact_source = exact_rows
         self._exact: ExactMatrix | None = None
         self._refuted: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-        self._low, self._high = outward_box(problem.frame.lower, problem.frame.upper, centre)
-        self._trust_low, self._trust_high = _inward_box(problem.trust_low, problem.trust_high, centre)
+        self._low, self._high = outward_box(problem.frame.lower, problem.frame.upper, center)
+        self._trust_low, self._trust_high = _inward_box(problem.trust_low, problem.trust_high, center)
 
     @property
     def box(self) -> tuple[Floats, Floats]:
@@ -198,7 +198,7 @@ class Ledger:
     def find(self, conditions: Conditions) -> Witness | None:
         """A point strictly on the stated side of every row; None if there is none.
 
-        In low dimension it is the Chebyshev centre, if floating point can tell.
+        In low dimension it is the Chebyshev center, if floating point can tell.
         """
         if self.problem.box_mode:
             ball = self._look_inside(conditions)
@@ -285,8 +285,8 @@ class Ledger:
 
     def _strictly_inside(self, ball: Ball, conditions: Conditions) -> Witness | None:
         """Prove that a float64 point satisfies the conditions strictly: by margins, or else exactly."""
-        point = self.centre + ball.point
-        moved = point - self.centre
+        point = self.center + ball.point
+        moved = point - self.center
         if not self.trusted(moved):
             return None
         values, errors = self.values(moved[None], conditions)
@@ -318,7 +318,7 @@ class Ledger:
 
     def _refutation_box(self, conditions: Conditions) -> tuple[Floats, Floats]:
         if self._leaves_domain(conditions):
-            return outward_box(self.problem.trust_low, self.problem.trust_high, self.centre)
+            return outward_box(self.problem.trust_low, self.problem.trust_high, self.center)
         return self._low, self._high
 
     def _leaves_domain(self, conditions: Conditions) -> bool:
@@ -370,7 +370,7 @@ class Ledger:
         if hint is None:
             return None
         rows = np.flatnonzero(hint.multipliers[general] > _NEGLIGIBLE_MULTIPLIER).tolist()
-        place = self.centre + (hint.point if hint.roomiest is None else hint.roomiest)
+        place = self.center + (hint.point if hint.roomiest is None else hint.roomiest)
         sides = np.array([[float(fraction(bound)) for bound in bounds] for bounds in (low, high)])
         gaps = np.abs(sides - place) / (sides[1] - sides[0])
         nearest_first = np.argsort(gaps.min(axis=0))
@@ -406,7 +406,7 @@ class Ledger:
         exact = tuple(fraction(value) for value in point)
         rounded = np.array([float(value) for value in exact])
         column = ExactMatrix.from_floats(np.append(rounded, 1.0))
-        if self._exactly_inside(column, conditions) and self.trusted(rounded - self.centre):
+        if self._exactly_inside(column, conditions) and self.trusted(rounded - self.center):
             return Witness(rounded)
         return Witness(rounded, exact)
 
@@ -428,10 +428,10 @@ def _moved_inside(point: list[fmpq], rows: list[list[fmpz]], low: list[fmpq], hi
     return [x + share * (m - x) for x, m in zip(point, middle, strict=True)]
 
 
-def outward_box(low: Floats, high: Floats, centre: Floats) -> tuple[Floats, Floats]:
-    """Displacements from the centre, rounded so that nothing of the box is lost."""
-    return np.nextafter(low - centre, -np.inf), np.nextafter(high - centre, np.inf)
+def outward_box(low: Floats, high: Floats, center: Floats) -> tuple[Floats, Floats]:
+    """Displacements from the center, rounded so that nothing of the box is lost."""
+    return np.nextafter(low - center, -np.inf), np.nextafter(high - center, np.inf)
 
 
-def _inward_box(low: Floats, high: Floats, centre: Floats) -> tuple[Floats, Floats]:
-    return np.nextafter(low - centre, np.inf), np.nextafter(high - centre, -np.inf)
+def _inward_box(low: Floats, high: Floats, center: Floats) -> tuple[Floats, Floats]:
+    return np.nextafter(low - center, np.inf), np.nextafter(high - center, -np.inf)

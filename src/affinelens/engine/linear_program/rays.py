@@ -30,7 +30,7 @@ class Rays:
         hit = np.zeros(len(conditions.rows), dtype=bool)
         if witness.exact is not None:
             return hit
-        start = witness.point - self._ledger.centre
+        start = witness.point - self._ledger.center
         margins = self._ledger.values(start[None], conditions)[0][0]
         slopes = self._slopes[:, conditions.rows] * conditions.signs
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.domain import Frame
 from affinelens.engine.vertex.exact.arbiter import Arbiter
 from affinelens.engine.vertex.kernels.arrangement import advance
+from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program import Compiled, compile_program
-from affinelens.engine.vertex.layout.state import COUNT, DEPTH, EMITTED, GROW_ARENA, IDS, STAGE, UNDECIDED, new_state
+from affinelens.engine.vertex.layout.first_state import new_state
 from affinelens.engine.vertex import LARGEST_DIMENSION
 from affinelens.errors import AffineLensError
 from affinelens.network import AffineSum, Network
@@ -37,15 +36,15 @@ def domain_cell(compiled: Compiled) -> tuple[Floats, Words]:
     """The domain's vertices in the kernels' coordinates, and bits for the hyperplanes that each lies on."""
     state, arbiter = new_state(compiled, 1), Arbiter(compiled)
     while True:
-        depth = int(state.control[DEPTH])
-        stages = state.stack.frame[:depth, STAGE]
-        if depth and (stages[-1] >= 0 or state.control[EMITTED]):
-            cell: Any = state.stack.frame[int(np.flatnonzero(stages < 0)[-1])]
-            ids = state.arena.ids[int(cell[IDS]) :][: int(cell[COUNT])]
+        depth = int(state.control.depth)
+        stages = state.stack.frame[:depth].stage
+        if depth and (stages[-1] >= 0 or state.control.emitted):
+            cell = state.stack.frame[int(np.flatnonzero(stages < 0)[-1])]
+            ids = state.arena.ids[cell.ids :][: cell.count]
             points = np.ascontiguousarray(state.arena.x[ids, : compiled.program.dim])
             return points, np.ascontiguousarray(state.tight(ids))
         status = advance(compiled, state, 0)
-        if status == UNDECIDED:
+        if status == endings.UNDECIDED:
             arbiter.answer(state)
-        elif status >= GROW_ARENA:
+        elif endings.is_growth(status):
             state = state.grown(status)

@@ -31,7 +31,7 @@ Indices = NDArray[np.int64]
 _WIDTH = 79
 _MOST_SAMPLES = 10**7
 # Vertices are rounded, so volumes are: they must agree in half of the digits. A region that is missing is found by its
-# neighbours, however small.
+# neighbors, however small.
 _HALF_THE_DIGITS = 2.0**-26
 
 
@@ -115,17 +115,17 @@ def _checks(regions: Regions, samples: int, seed: int) -> Iterator[Check]:
     sound = all(check.finding is Finding.PROVED for check in found)
     if not sound:
         blamed = "not looked at, because the patterns are wrong"
-        found += [Check(name, Finding.OPEN, 0, blamed) for name in ("facets", "facet lists", "neighbours", "volumes")]
+        found += [Check(name, Finding.OPEN, 0, blamed) for name in ("facets", "facet lists", "neighbors", "volumes")]
     elif regions.outcome.table.facets is None:
         missing = "the run was made without facets"
-        found += [Check(name, Finding.OPEN, 0, missing) for name in ("facets", "facet lists", "neighbours")]
+        found += [Check(name, Finding.OPEN, 0, missing) for name in ("facets", "facet lists", "neighbors")]
         found.append(_volumes(regions))
     else:
         facets = _facets(regions)
         found.append(facets)
         if facets.finding is Finding.FAILED:
             blamed = "not looked at, because facets are wrong"
-            found += [Check(name, Finding.OPEN, 0, blamed) for name in ("facet lists", "neighbours", "volumes")]
+            found += [Check(name, Finding.OPEN, 0, blamed) for name in ("facet lists", "neighbors", "volumes")]
         else:
             found += [_facet_lists(regions, seed), _neighbors(regions)]
             if any(check.finding is Finding.FAILED for check in found):
@@ -185,13 +185,13 @@ def _facet_lists(regions: Regions, seed: int) -> Check:
 
 def _neighbors(regions: Regions) -> Check:
     if not regions.certificate.complete:
-        return Check("neighbours", Finding.OPEN, 0, "the set is incomplete, so facets may lead out of it")
+        return Check("neighbors", Finding.OPEN, 0, "the set is incomplete, so facets may lead out of it")
     wrong = beyond_and_mutual(regions)
     if wrong is not None:
-        return Check("neighbours", Finding.FAILED, 1, wrong)
+        return Check("neighbors", Finding.FAILED, 1, wrong)
     inner = int(np.count_nonzero(neighbor_values(regions) >= 0))
     detail = f"beyond all {inner:,} facets inside the domain lies a region of the run, with the same facet"
-    return Check("neighbours", Finding.PROVED, inner, detail)
+    return Check("neighbors", Finding.PROVED, inner, detail)
 
 
 def _volumes(regions: Regions) -> Check:
@@ -233,7 +233,7 @@ def _complete(regions: Regions, checks: dict[str, Check]) -> Check:
         return Check("complete", Finding.OPEN, 0, f"cannot be claimed: {regions.status}")
     if not len(regions):
         return Check("complete", Finding.FAILED, 0, "a complete run has at least one region")
-    needed = [checks[name] for name in ("points", "patterns", "facets", "facet lists", "neighbours")]
+    needed = [checks[name] for name in ("points", "patterns", "facets", "facet lists", "neighbors")]
     if all(check.finding is Finding.PROVED for check in needed):
         return Check("complete", Finding.PROVED, len(regions), "no region is missing, by the paper's Theorem 2")
     others = ", ".join(check.name for check in needed if check.finding is not Finding.PROVED)

@@ -32,7 +32,6 @@ from affinelens.measure.audit.implied_constraints import (
 from affinelens.regions import Regions, restricted_functions
 from affinelens.regions.region_functions import RegionFunctions
 from affinelens.regions.region_pieces import RegionPieces
-from affinelens.restrict import RestrictedFunctions
 
 # How many operations are spent on trying sets of facets; then it is a sample of regions that is looked at.
 _MOST_OPERATIONS = 5 * 10**10
@@ -54,9 +53,9 @@ class FacetLists:
 
     def __init__(self, regions: Regions, seed: int) -> None:
         self._regions = regions
-        self._part = restricted_functions(regions)
-        self._composition = RegionFunctions.of(regions)
-        self._pieces = RegionPieces(self._part.restricted, regions.switching_patterns, regions.outcome.switching)
+        self._restricted = restricted_functions(regions).restricted
+        self._region_functions = RegionFunctions.of(regions)
+        self._pieces = RegionPieces(self._restricted, regions.switching_patterns, regions.outcome.switching)
         self._frame = regions.domain.frame
         lower, upper = self._frame.lower, self._frame.upper
         middle = lower + (upper - lower) / 2
@@ -64,15 +63,16 @@ class FacetLists:
         self._box = [[fmpq(*float(v).as_integer_ratio()) for v in middle + side * 2 * radius] for side in (-1, 1)]
         self._surroundings = Surroundings(middle, radius, np.append(np.maximum(np.abs(lower), np.abs(upper)), 1.0))
         self._domain = self._frame.rows.to_floats()
-        self._breaks = _break_table(self._composition, self._part)
-        self._place = _places(regions)
+        self._breaks = _break_table(self._region_functions)
+        self._numbers = regions.hyperplanes.of_restricted(self._restricted)
+        self._place = np.full(len(regions.hyperplanes), -1)
+        self._place[self._numbers] = np.arange(len(self._numbers))
         self.wanted = _affordable(np.diff(regions.facet_offsets), self._frame.dim, seed)
         self.tally = ListTally()
 
     def first_incomplete(self) -> tuple[int, str] | None:
         """A region that has a facet which it does not state, and where, or None if there is none."""
-        constraints = self._frame.rows.shape[0] + sum(len(stage.breaks) for stage in self._part.restricted.stages)
-        at_once = max(1, _NUMBERS_AT_ONCE // (constraints * (self._frame.dim + 1)))
+        at_once = max(1, _NUMBERS_AT_ONCE // (len(self._numbers) * (self._frame.dim + 1)))
         count = len(self._regions)
         for start in range(0, count, at_once):
             block = slice(start, min(start + at_once, count))
@@ -85,7 +85,7 @@ class FacetLists:
 
     def _first_not_implied(self, block: slice) -> tuple[int, str] | None:
         dim, wanted = self._frame.dim, self.wanted[block]
-        *before, _ = self._composition.functions(np.arange(block.start, block.stop))
+        *before, _ = self._region_functions.functions(np.arange(block.start, block.stop))
         signs = self._signs(block)
         offsets = self._regions.facet_offsets[block.start : block.stop + 1]
         listed = self._place[self._regions.facet_values[offsets[0] : offsets[-1]]]
@@ -103,7 +103,7 @@ class FacetLists:
             for j in np.flatnonzero(found.undecided[i]).tolist():
                 self.tally.exactly += 1
                 if not exact.implies(j, found.hints[i, j].tolist()):
-                    return block.start + i, self._named(j)
+                    return block.start + i, self._regions.describe_hyperplane(int(self._numbers[j]))
         return None
 
     def _signs(self, block: slice) -> Signs:
@@ -112,26 +112,25 @@ class FacetLists:
         A row a region; those of the domain come first.
         """
         sides = [np.ones((len(self._domain), block.stop - block.start), dtype=np.int8)]
-        for index, stage in enumerate(self._part.restricted.stages):
+        for index, stage in enumerate(self._restricted.stages):
             sides.append(stage.activation.signs_on(self._pieces.of(index, np.arange(block.start, block.stop))))
         return np.ascontiguousarray(np.concatenate(sides).T)
 
-    def _named(self, constraint: int) -> str:
-        number = constraint
-        if constraint >= len(self._domain):
-            number = len(self._domain) + int(self._part.restricted.breaks[constraint - len(self._domain)])
-        return self._regions.describe_hyperplane(number)
-
 
 class _ExactRegion:
-    """One region's constraints in rational arithmetic, and what its stated facets bound inside a box."""
+    """One region's constraints in rational arithmetic, and what its stated facets bound inside a box.
+
+    Constraints have places: those of the domain's rows first, then those of the restricted network's breaks. ``place``
+    tells them for numbers of hyperplanes.
+    """
 
     def __init__(self, regions: Regions, region: int, signs: Signs, place: Indices, box: Sequence[list[fmpq]]) -> None:
-        self._part = restricted_functions(regions)
+        self._functions = restricted_functions(regions)
         self._pattern = regions.pattern(region)
         self._rows = regions.domain.frame.rows
         self._signs = signs
-        self._ends = np.cumsum([self._rows.shape[0], *(len(stage.breaks) for stage in self._part.restricted.stages)])
+        stages = self._functions.restricted.stages
+        self._ends = np.cumsum([self._rows.shape[0], *(len(stage.breaks) for stage in stages)])
         facets = [self._row(j) for j in place[regions[region].facet_numbers].tolist()]
         table = fmpz_mat(len(facets), self._rows.shape[1], [a for row in facets for a in row])
         self._program = ExactProgram(table, *box)
@@ -150,15 +149,15 @@ class _ExactRegion:
         if constraint < self._rows.shape[0]:
             return self._rows.row(constraint)
         index = int(np.searchsorted(self._ends, constraint, side="right")) - 1
-        row = self._part.exact.row(index, constraint - int(self._ends[index]), self._pattern)
+        row = self._functions.exact.row(index, constraint - int(self._ends[index]), self._pattern)
         return row if self._signs[constraint] > 0 else [-a for a in row]
 
 
-def _break_table(composition: RegionFunctions, part: RestrictedFunctions) -> BreakTable:
+def _break_table(functions: RegionFunctions) -> BreakTable:
     nothing = np.zeros(0, dtype=np.int64)
     plus, minus, threshold, error = [nothing], [nothing], [np.zeros(0)], [np.zeros(0)]
     first = 0
-    for stage, off in zip(part.restricted.stages, composition.errors, strict=False):
+    for stage, off in zip(functions.restricted.stages, functions.errors, strict=False):
         breaks = stage.activation.breaks
         plus.append(first + breaks.plus)
         minus.append(np.where(breaks.minus >= 0, first + breaks.minus, -1))
@@ -166,15 +165,6 @@ def _break_table(composition: RegionFunctions, part: RestrictedFunctions) -> Bre
         error.append(off[breaks.plus] + np.where(breaks.minus >= 0, off[breaks.minus], 0.0))
         first += len(off)
     return BreakTable(np.concatenate(plus), np.concatenate(minus), np.concatenate(threshold), np.concatenate(error))
-
-
-def _places(regions: Regions) -> Indices:
-    """Hyperplane numbers to places among the domain's constraints and the switching units' breaks."""
-    domain, breaks = regions.domain.frame.rows.shape[0], restricted_functions(regions).restricted.breaks
-    place = np.full(domain + regions.network.break_offsets[-1], -1)
-    place[:domain] = np.arange(domain)
-    place[domain + breaks] = domain + np.arange(len(breaks))
-    return place
 
 
 def _affordable(facets: Indices, dim: int, seed: int) -> Bools:

@@ -145,7 +145,7 @@ def _write_rows(constraints: Constraints, surroundings: Surroundings, scratch: _
         if constraints.signs[region, j] != 0:
             row = scratch.rows[j]
             off = _write_row(constraints, surroundings.reach, region, j, row)
-            scratch.errors[j] = _centre_row(surroundings, row, off)
+            scratch.errors[j] = _center_row(surroundings, row, off)
 
 
 @inlined
@@ -174,7 +174,7 @@ def _write_row(constraints: Constraints, reach: Floats, region: int, j: int, row
 
 
 @inlined
-def _centre_row(surroundings: Surroundings, row: Floats, off: float) -> Any:
+def _center_row(surroundings: Surroundings, row: Floats, off: float) -> Any:
     """Take a row as a function of s, and scale it; returns how far it may be off from -2 to 2."""
     middle, radius, dim = surroundings.middle, surroundings.radius, len(row) - 1
     size = abs(row[dim])

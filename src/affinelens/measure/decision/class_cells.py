@@ -21,7 +21,6 @@ from affinelens.measure.decision.decision_stage import Decision
 from affinelens.measure.maps.affine_maps import affine_maps
 from affinelens.network import Network
 from affinelens.regions import Regions, all_vertices, exact_functions, pattern_index
-from affinelens.restrict import SwitchingChoices
 from affinelens.walk import Outcome, Request, Selection
 
 Floats = NDArray[np.float64]
@@ -109,10 +108,7 @@ def _as_cells(regions: Regions, network: Network, outcome: Outcome, origin: Indi
     """The cells with patterns of the same choices as their regions, and the class; as complete as the regions are."""
     kind, whole = network.pattern_type, regions.outcome
     patterns = np.hstack([regions.switching_patterns[origin].astype(kind), classes[:, None].astype(kind)])
-    restricted, last = whole.switching, network.choice_offsets[-1] - 1
-    switching = None if restricted is None else SwitchingChoices(
-        np.append(restricted.choices, last), np.append(restricted.pattern.astype(kind), kind.type(0))
-    )  # fmt: skip
+    switching = None if whole.switching is None else whole.switching.with_one_more(kind)
     certificate = replace(outcome.certificate, complete=whole.certificate.complete)
     return replace(
         outcome, status=whole.status, share=whole.share, certificate=certificate,

@@ -31,14 +31,14 @@ class Halfspaces:
 def halfspace_blocks(regions: Regions) -> Iterator[tuple[slice, Halfspaces]]:
     """The halfspaces of some regions after others, in the order of ``regions.facet_values``."""
     frame, offsets, hyperplanes = regions.domain.frame, regions.facet_offsets, regions.hyperplanes
-    composition = RegionFunctions.of(regions)
+    region_functions = RegionFunctions.of(regions)
     domain_rows = frame.rows.to_floats()
     reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
     domain_error = upward(UNIT_ROUNDOFF * (np.abs(domain_rows) @ reach))
     signs = regions.facet_signs
-    stages = {stage.stage: (index, stage) for index, stage in enumerate(composition.restricted.stages)}
-    for block in composition.blocks():
-        functions = list(composition.functions(np.arange(block.start, block.stop)))
+    stages = {stage.stage: (index, stage) for index, stage in enumerate(region_functions.restricted.stages)}
+    for block in region_functions.blocks():
+        functions = list(region_functions.functions(np.arange(block.start, block.stop)))
         own = slice(int(offsets[block.start]), int(offsets[block.stop]))
         numbers, ends = regions.facet_values[own], offsets[block.start + 1 : block.stop + 1] - own.start
         owner = np.repeat(np.arange(block.stop - block.start), np.diff(ends, prepend=0))

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 @kept
 def inscribed_balls(regions: Regions) -> Balls:
-    """Chebyshev centre and inradius of every region, with the proven error of the latter."""
+    """Chebyshev center and inradius of every region, with the proven error of the latter."""
     frame = regions.domain.frame
     count, dim = len(regions), frame.dim
     found = Balls(np.empty((count, dim)), np.empty(count), np.empty(count))
@@ -36,7 +36,7 @@ def inscribed_balls(regions: Regions) -> Balls:
 def vertex_stretch(regions: Regions) -> Floats:
     """For every region P, a number s that bounds what rounding did to its vertices.
 
-    Their hull Q lies between ``c + (1 - s) (P - c)`` and ``c + (1 + s) (P - c)``, where c is P's Chebyshev centre. For
+    Their hull Q lies between ``c + (1 - s) (P - c)`` and ``c + (1 + s) (P - c)``, where c is P's Chebyshev center. For
     let e be the largest distance of a vertex of Q from a facet of P that it belongs to, or beyond one. Then all of Q is
     in P moved outwards by e. Sliding the vertices of P to those of Q moves no facet by more than e, so no point of P
     that is deeper inside is passed, and all of these are in Q. Finally every facet is at least the inradius away

@@ -32,7 +32,7 @@ def volumes(regions: Regions) -> Floats:
 
 @kept
 def centroids(regions: Regions) -> Floats:
-    """The centre of mass of every region."""
+    """The center of mass of every region."""
     found = np.empty((len(regions), regions.domain.dim))
     for rows, corners in corner_blocks(regions):
         found[rows] = cell_centroids(corners.points, corners.offsets[1:], corners.tight, regions.domain.dim).centers

@@ -40,30 +40,30 @@ class AffineMaps:
 @kept
 def affine_maps(regions: Regions) -> AffineMaps:
     """The affine map of every region, in float64."""
-    composition = RegionFunctions.of(regions)
+    region_functions = RegionFunctions.of(regions)
     count, outputs, dim = len(regions), regions.network.output_size, regions.domain.dim
     slopes, constants = np.empty((count, outputs, dim)), np.empty((count, outputs))
-    for rows in composition.blocks():
-        maps = composed_maps(composition, np.arange(rows.start, rows.stop))
+    for rows in region_functions.blocks():
+        maps = composed_maps(region_functions, np.arange(rows.start, rows.stop))
         slopes[rows], constants[rows] = maps.slopes, maps.constants
-    return AffineMaps(slopes, constants, composition.errors[-1])
+    return AffineMaps(slopes, constants, region_functions.errors[-1])
 
 
 def affine_map_blocks(regions: Regions) -> Iterator[tuple[slice, AffineMaps]]:
     """The affine maps of some regions after others; composed anew where all of them would take much memory."""
-    composition = RegionFunctions.of(regions)
+    region_functions = RegionFunctions.of(regions)
     keep = len(regions) * regions.network.output_size * (regions.domain.dim + 1) <= _NUMBERS_KEPT
-    for rows in composition.blocks():
+    for rows in region_functions.blocks():
         if keep:
             maps = affine_maps(regions)
             yield rows, AffineMaps(maps.slopes[rows], maps.constants[rows], maps.error)
         else:
-            yield rows, composed_maps(composition, np.arange(rows.start, rows.stop))
+            yield rows, composed_maps(region_functions, np.arange(rows.start, rows.stop))
 
 
-def composed_maps(composition: RegionFunctions, regions: Indices) -> AffineMaps:
+def composed_maps(region_functions: RegionFunctions, regions: Indices) -> AffineMaps:
     """The affine maps of some regions."""
-    *_, last = composition.functions(regions)
+    *_, last = region_functions.functions(regions)
     found = last.table.transpose(1, 0, 2)[last.place]
     slopes, constants = np.ascontiguousarray(found[:, :, :-1]), np.ascontiguousarray(found[:, :, -1])
-    return AffineMaps(slopes, constants, composition.errors[-1])
+    return AffineMaps(slopes, constants, region_functions.errors[-1])

@@ -1,7 +1,7 @@
 """The outputs at the vertices of regions, where each affine piece has its extremes.
 
 Of every region only two numbers an output are kept: how low and how high it goes. Float64 vertices span a region up to
-a stretch about its centre (:func:`affinelens.measure.geometry.inscribed_balls.vertex_stretch`), and so the affine
+a stretch about its center (:func:`affinelens.measure.geometry.inscribed_balls.vertex_stretch`), and so the affine
 function's values there span those on the region up to the same stretch.
 """
 

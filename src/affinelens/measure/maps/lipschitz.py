@@ -53,10 +53,10 @@ def _error(regions: Regions, norm: str) -> float:
 
 def _distinct(regions: Regions, candidates: NDArray[np.int64]) -> list[int]:
     """One region of each float64 Jacobian among the candidates."""
-    composition, found = RegionFunctions.of(regions), dict[bytes, int]()
+    region_functions, found = RegionFunctions.of(regions), dict[bytes, int]()
     for start in range(0, len(candidates), _REGIONS_AT_ONCE):
         some = candidates[start : start + _REGIONS_AT_ONCE]
-        for index, jacobian in zip(some.tolist(), composed_maps(composition, some).slopes, strict=True):
+        for index, jacobian in zip(some.tolist(), composed_maps(region_functions, some).slopes, strict=True):
             found.setdefault(jacobian.tobytes(), index)
     return list(found.values())
 

@@ -28,10 +28,10 @@ Computed = dict[str, Array]
 DESCRIPTIONS = {
     "volume": "volume (length, area)",
     "volume_error": "how far the volume may be off, proven",
-    "centroid": "centre of mass",
+    "centroid": "center of mass",
     "inradius": "radius of the largest ball inside",
     "inradius_error": "how far the inradius may be off, proven",
-    "center": "Chebyshev centre: the centre of that ball",
+    "center": "Chebyshev center: the center of that ball",
     "facet_count": "number of facets",
     "vertex_count": "number of vertices",
     "slopes": "Jacobian of the affine map",

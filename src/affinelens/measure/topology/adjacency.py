@@ -36,7 +36,7 @@ class Adjacency:
         return len(self.offsets) - 1
 
     def __getitem__(self, index: int) -> Indices:
-        """The neighbours of one region."""
+        """The neighbors of one region."""
         return self.neighbors[self.offsets[index] : self.offsets[index + 1]]
 
     @property
@@ -46,12 +46,12 @@ class Adjacency:
 
     @property
     def degrees(self) -> Indices:
-        """How many neighbours each region has."""
+        """How many neighbors each region has."""
         return np.diff(self.offsets)
 
     @property
     def pairs(self) -> Indices:
-        """Every pair of neighbours once, the smaller index first: two columns."""
+        """Every pair of neighbors once, the smaller index first: two columns."""
         regions = self.regions
         once = regions < self.neighbors
         return np.stack([regions[once], self.neighbors[once]], axis=1)
@@ -72,7 +72,7 @@ class Adjacency:
 
 @kept
 def adjacency(regions: Regions) -> Adjacency:
-    """The neighbours of every region."""
+    """The neighbors of every region."""
     beyond = neighbor_values(regions)
     inner = beyond >= 0
     before = np.concatenate([[0], np.cumsum(inner)])

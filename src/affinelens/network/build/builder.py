@@ -11,30 +11,33 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import isqrt, prod
-from operator import index
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.errors import AffineLensError, Option
+from affinelens.errors import AffineLensError
 from affinelens.network.activation import Activation
+from affinelens.network.build.shapes import (
+    Indices,
+    Shape,
+    axes_last,
+    common_shape,
+    reduced_shape,
+    require_size,
+    spread,
+    without_batch,
+)
 from affinelens.network.canonical import AffineSum, Network, Stage
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum, add, chain, identity
 from affinelens.network.note import Note, NoteKind
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Shape = tuple[int, ...]
 _ROOT_BITS = 256
-Number = TypeVar("Number", bound=np.generic)
 
 # How many of the operations before a stage are remembered, for display.
 _MOST_OPERATIONS = 16
-# A tensor of more numbers than this is a mistake or an attack, not a network.
-_LARGEST = 2**26
 # All index lists and factors of a network together.
 _LARGEST_TOTAL = 2**27
 # A tensor that is computed from the last stage by more linear maps than this takes forever to evaluate.
@@ -67,23 +70,6 @@ class Tensor:
     def positions(self) -> Indices:
         """The position of every entry among the flattened ones, in the tensor's shape."""
         return np.arange(self.size).reshape(self.shape)
-
-
-def parameter(values: ArrayLike, name: str) -> Floats:
-    """A model's parameter as float64, which holds every smaller float exactly."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiub":
-        raise AffineLensError(f"{name} holds values of type {array.dtype}; real numbers are needed")
-    if array.dtype.kind in "iu" and array.size and (array.max() > 2**53 or array.min() < -(2**53)):
-        raise AffineLensError(f"{name} holds integers beyond 2**53, which float64 cannot represent; rescale the model")
-    with np.errstate(all="ignore"):  # a signalling NaN warns when it is converted
-        wide = array.astype(np.float64)
-    if array.dtype.itemsize > 8 and not np.array_equal(wide.astype(array.dtype), array):
-        raise AffineLensError(f"{name} holds {array.dtype} numbers that float64 cannot represent; convert the model")
-    if not np.isfinite(wide).all():
-        found = "NaN" if np.isnan(wide).any() else "infinity"
-        raise AffineLensError(f"{name} contains {found}; every weight must be a finite number")
-    return wide
 
 
 class GraphBuilder:
@@ -281,8 +267,8 @@ class GraphBuilder:
         factors = _over_root(gain, variance, epsilon)
         rounded = "batch norm's gain / sqrt(variance + epsilon) was rounded once to float64"
         self.note(Note(NoteKind.ROUNDED, rounded, name))
-        centred = self.add_constant(tensor, -mean.reshape(per_channel))
-        scaled = self.scale(centred, factors.reshape(per_channel))
+        centered = self.add_constant(tensor, -mean.reshape(per_channel))
+        scaled = self.scale(centered, factors.reshape(per_channel))
         return self.add_constant(scaled, shift.reshape(per_channel))
 
     def activate(self, tensor: Tensor, activation: Activation, name: str, shape: Shape | None = None) -> Tensor:
@@ -326,23 +312,6 @@ def _repeated(weight: Floats, rows: int) -> LinearMap:
     return chain(chain(Select(turned, len(turned)), each), Select(back, len(back)))
 
 
-def without_batch(shape: Shape) -> Shape:
-    """A tensor's shape as the user thinks of it: for one input."""
-    return shape[1:] if len(shape) > 1 and shape[0] == 1 else shape
-
-
-def axes_last(positions: Indices, axes: Sequence[int]) -> Indices:
-    """One row for each index of the other axes, holding all positions along the given ones."""
-    others = [axis for axis in range(positions.ndim) if axis not in axes]
-    count = prod(positions.shape[axis] for axis in axes)
-    return np.ascontiguousarray(positions.transpose(*others, *sorted(axes)).reshape(-1, count))
-
-
-def reduced_shape(shape: Shape, axes: Sequence[int], *, keep: bool) -> Shape:
-    """A tensor's shape after a sum or a maximum over axes."""
-    return tuple(1 if axis in axes else size for axis, size in enumerate(shape) if keep or axis not in axes)
-
-
 def _written_out(linear: LinearMap) -> int:
     """How many indices and factors a map holds that the model does not store itself."""
     if isinstance(linear, Chain | Sum):
@@ -359,53 +328,11 @@ def _quotient(where: NDArray[np.bool_], divisor: float) -> Scale:
     return Scale(np.where(where, np.copysign(under / power_of_two, divisor), 0.0), over // power_of_two)
 
 
-def spread(values: NDArray[Number], shape: Shape) -> NDArray[Number]:
-    """The values broadcast to a shape, flattened."""
-    require_size(prod(shape), f"a tensor of shape {shape}")
-    if common_shape(values.shape, shape) != shape:
-        raise AffineLensError(f"a constant of shape {values.shape} does not fit a tensor of shape {shape}")
-    return np.ascontiguousarray(np.broadcast_to(values, shape).ravel())
-
-
-def common_shape(left: Shape, right: Shape) -> Shape:
-    """The shape two shapes broadcast to."""
-    try:
-        return np.broadcast_shapes(left, right)
-    except ValueError:
-        raise AffineLensError(f"shapes {left} and {right} cannot be combined element by element") from None
-
-
-def checked_shape(sizes: Sequence[int]) -> Shape:
-    """The user's ``input_shape`` as a tuple of positive sizes."""
-    try:
-        shape = tuple(index(size) for size in sizes)
-    except TypeError:
-        shape = ()
-    if not shape or min(shape) < 1:
-        raise AffineLensError(
-            Option("input_shape", sizes), " is not a shape; give positive sizes without the batch axis"
-        )
-    return shape
-
-
-def checked_axis(axis: int, rank: int) -> int:
-    """An axis counted from the front."""
-    if not -rank <= axis < rank:
-        raise AffineLensError(f"axis {axis} does not exist in a tensor of {rank} axes")
-    return axis % rank
-
-
-def require_size(count: int, what: str) -> None:
-    """Refuse, before allocating it, what no real network needs."""
-    if count > _LARGEST:
-        raise AffineLensError(f"{what} needs {count} numbers, more than the {_LARGEST} that are accepted")
-
-
 def _over_root(gain: Floats, variance: Floats, epsilon: float) -> Floats:
     """``gain / sqrt(variance + epsilon)``, computed from the exact numbers and rounded once."""
     factors = []
-    for numerator, spread in zip(gain.tolist(), variance.tolist(), strict=True):
-        radicand = Fraction(spread) + Fraction(epsilon)
+    for numerator, square in zip(gain.tolist(), variance.tolist(), strict=True):
+        radicand = Fraction(square) + Fraction(epsilon)
         scale = 2 ** (_ROOT_BITS + max(0, radicand.denominator.bit_length() - radicand.numerator.bit_length()))
         root = isqrt(radicand.numerator * scale**2 // radicand.denominator)
         factors.append(float(Fraction(numerator) * scale / root))

@@ -9,20 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
-from affinelens.network.build.builder import (
-    GraphBuilder,
-    Tensor,
-    axes_last,
-    common_shape,
-    reduced_shape,
-    require_size,
-    spread,
-)
+from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.shapes import Indices, axes_last, common_shape, reduced_shape, require_size, spread
+from affinelens.network.build.values import RefusedError
 from affinelens.network.max_groups import MaxGroups
 from affinelens.network.piecewise_linear import PiecewiseLinear
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 # Activations of at most so many units are kept.
 _FEW_UNITS = 1 << 12
 
@@ -46,14 +39,28 @@ def absolute(builder: GraphBuilder, tensor: Tensor, name: str) -> Tensor:
     return rectify(builder, tensor, np.array(-1.0), name)
 
 
-def soft_shrink(builder: GraphBuilder, tensor: Tensor, width: float, name: str) -> Tensor:
-    """Move every value towards zero by ``width``, and no further than zero."""
+def shrink(builder: GraphBuilder, tensor: Tensor, within: Floats, shift: Floats, name: str) -> Tensor:
+    """Move every value towards zero by ``shift``, and to zero if it lies ``within`` so far of it."""
+    if within != shift:
+        raise RefusedError(
+            f"shrinking with lambd={float(within):g} and bias={float(shift):g} is not continuous; the two must be equal"
+        )
+    width = float(within)
     if width < 0:
         raise AffineLensError(f"shrinking by {width:g} is not continuous; the width must not be negative")
     if width == 0:
         return tensor
     pieces = PiecewiseLinear.of(tensor.size, [-width, width], [1.0, 0.0, 1.0], [width, 0.0, -width])
     return builder.activate(tensor, pieces, name)
+
+
+def threshold(builder: GraphBuilder, tensor: Tensor, level: Floats, below: Floats, name: str) -> Tensor:
+    """The values above a level, and ``below`` in place of the others."""
+    if level != below:
+        raise RefusedError(
+            f"values up to {float(level):g} become {float(below):g}, which is not continuous; the two must be equal"
+        )
+    return clip(builder, tensor, level, np.array(np.inf), name)
 
 
 def clip(builder: GraphBuilder, tensor: Tensor, low: Floats, high: Floats, name: str) -> Tensor:
@@ -74,7 +81,7 @@ def clip(builder: GraphBuilder, tensor: Tensor, low: Floats, high: Floats, name:
 
 
 def _clipping(low: Floats, high: Floats) -> PiecewiseLinear:
-    """Pieces below, between and above; a piece that is not there repeats its neighbour."""
+    """Pieces below, between and above; a piece that is not there repeats its neighbor."""
     bounded, capped = np.isfinite(low), np.isfinite(high)
     zeros, ones = np.zeros(len(low)), np.ones(len(low))
     floor, ceiling = np.where(bounded, low, 0.0), np.where(capped, high, 0.0)
@@ -110,6 +117,14 @@ def maximum_over(builder: GraphBuilder, tensor: Tensor, axes: Sequence[int], nam
     """The largest entry along some axes."""
     shape = reduced_shape(tensor.shape, axes, keep=keep)
     return group_maximum(builder, tensor, axes_last(tensor.positions, axes), shape, name)
+
+
+def minimum_over(builder: GraphBuilder, tensor: Tensor, axes: Sequence[int], name: str, *, keep: bool) -> Tensor:
+    return negated(builder, maximum_over(builder, negated(builder, tensor), axes, name, keep=keep))
+
+
+def absolute_sum_over(builder: GraphBuilder, tensor: Tensor, axes: Sequence[int], name: str, *, keep: bool) -> Tensor:
+    return builder.sum_over(absolute(builder, tensor, name), axes, keep=keep)
 
 
 def group_maximum(builder: GraphBuilder, tensor: Tensor, members: Indices, shape: tuple[int, ...], name: str) -> Tensor:

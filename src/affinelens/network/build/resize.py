@@ -7,13 +7,15 @@ and both are kept: nothing is rounded.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, lcm, prod
 
 import numpy as np
 
 from affinelens.errors import AffineLensError
-from affinelens.network.build.builder import GraphBuilder, Tensor, require_size
+from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.shapes import require_size
 from affinelens.network.linear_map import Sparse
 
 Coordinate = Callable[[int], Fraction]
@@ -30,7 +32,7 @@ ROUNDINGS: dict[str, Callable[[Fraction], int]] = {
 }
 
 
-def coordinate(mode: str, size: int, outputs: int, scale: Fraction) -> Coordinate:
+def _coordinate(mode: str, size: int, outputs: int, scale: Fraction) -> Coordinate:
     """Where output j lies among the inputs, by the ways that ONNX names; ``scale`` is about outputs / size."""
     middle = Fraction(size, 2) * (1 - Fraction(outputs) / (scale * size))
     ways: dict[str, Coordinate] = {
@@ -46,7 +48,36 @@ def coordinate(mode: str, size: int, outputs: int, scale: Fraction) -> Coordinat
     return ways[mode]
 
 
-def resize_nearest(
+@dataclass(frozen=True)
+class Resizing:
+    """How one axis is resized; ``scale`` is about outputs over inputs, or exactly."""
+
+    axis: int
+    outputs: int
+    scale: Fraction
+
+
+def resize(
+    builder: GraphBuilder, tensor: Tensor, resizings: Sequence[Resizing], way: str, rounding: str | None = None
+) -> Tensor:
+    """The tensor resized axis by axis: to the nearest entries by a way of rounding, or linearly where that is None."""
+    for resizing in resizings:
+        axis, outputs, scale = resizing.axis, resizing.outputs, resizing.scale
+        size = tensor.shape[axis]
+        stays = size == outputs and way == "align_corners"
+        if stays or scale == 1 or scale <= 0:
+            if outputs != size:
+                raise AffineLensError(f"axis {axis} cannot be resized to {outputs} entries")
+            continue
+        where = _coordinate(way, size, outputs, scale)
+        if rounding is None:
+            tensor = _resize_linear(builder, tensor, axis, outputs, where)
+        else:
+            tensor = _resize_nearest(builder, tensor, axis, outputs, where, rounding)
+    return tensor
+
+
+def _resize_nearest(
     builder: GraphBuilder, tensor: Tensor, axis: int, outputs: int, where: Coordinate, rounding: str
 ) -> Tensor:
     """Every output entry along the axis is the input entry nearest to where it lies."""
@@ -58,8 +89,8 @@ def resize_nearest(
     return builder.rearrange(tensor, np.take(tensor.positions, indices, axis))
 
 
-def resize_linear(builder: GraphBuilder, tensor: Tensor, axis: int, outputs: int, where: Coordinate) -> Tensor:
-    """Every output entry along the axis is a mean of its two neighbours, weighted by its distance from them."""
+def _resize_linear(builder: GraphBuilder, tensor: Tensor, axis: int, outputs: int, where: Coordinate) -> Tensor:
+    """Every output entry along the axis is a mean of its two neighbors, weighted by its distance from them."""
     _require_result(tensor, axis, outputs)
     size = tensor.shape[axis]
     places = [min(max(where(j), Fraction(0)), Fraction(size - 1)) for j in range(outputs)]
@@ -71,10 +102,10 @@ def resize_linear(builder: GraphBuilder, tensor: Tensor, axis: int, outputs: int
         )
     lower = [floor(place) for place in places]
     upper_weight = [int((place - base) * common) for place, base in zip(places, lower, strict=True)]
-    neighbours = np.array([lower, [min(base + 1, size - 1) for base in lower]])
+    neighbors = np.array([lower, [min(base + 1, size - 1) for base in lower]])
     weights = np.array([[common - weight for weight in upper_weight], upper_weight], dtype=np.float64)
     shape = (*tensor.shape[:axis], outputs, *tensor.shape[axis + 1 :])
-    columns = np.stack([np.take(tensor.positions, row, axis) for row in neighbours], axis=-1)
+    columns = np.stack([np.take(tensor.positions, row, axis) for row in neighbors], axis=-1)
     along = (1,) * axis + (outputs,) + (1,) * (len(shape) - axis - 1)
     values = np.broadcast_to(np.stack([row.reshape(along) for row in weights], axis=-1), columns.shape)
     used = values != 0

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
-from affinelens.network.build.builder import GraphBuilder, Shape, Tensor, require_size
+from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.nonlinear import group_maximum
+from affinelens.network.build.shapes import Indices, Shape, require_size
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import LinearMap, Sparse
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Sizes = tuple[int, ...]
 
 
@@ -54,6 +54,22 @@ class Window:
                 parts.append(f"{word} {'x'.join(map(str, numbers if len(set(numbers)) > 1 else numbers[:1]))}")
         return " ".join(parts)
 
+    def padded(self, totals: Sequence[int], *, upper: bool = True) -> Window:
+        """The window whose padding adds up to the given totals, an odd one more behind (upper) or before."""
+        halves = tuple(total // 2 for total in totals)
+        others = tuple(total - half for total, half in zip(totals, halves, strict=True))
+        before, after = (halves, others) if upper else (others, halves)
+        return replace(self, before=before, after=after)
+
+    def padded_to_same(self, spatial: Sizes, *, upper: bool = True) -> Window:
+        """The window with the padding that gives one output for every stride of the tensor."""
+        self.require_axes(spatial)
+        totals = [
+            max((-(-size // self.strides[axis]) - 1) * self.strides[axis] + self.extent(axis) - size, 0)
+            for axis, size in enumerate(spatial)
+        ]
+        return self.padded(totals, upper=upper)
+
     def extent(self, axis: int) -> int:
         """How far a window reaches from its first entry to behind its last."""
         return (self.sizes[axis] - 1) * self.dilations[axis] + 1
@@ -84,7 +100,8 @@ class Window:
 
 def convolve(builder: GraphBuilder, tensor: Tensor, weight: Floats, bias: Floats | None, window: Window) -> Tensor:
     """A convolution by a weight (channels out, channels in of a group, *window); the groups follow from the sizes."""
-    _, channels, spatial = _parts(tensor)
+    spatial = spatial_sizes(tensor.shape)
+    channels = tensor.shape[1]
     groups = channels // weight.shape[1] if weight.ndim > 1 and weight.shape[1] else 0
     if weight.shape[2:] != window.sizes or not groups or channels % weight.shape[1] or weight.shape[0] % groups:
         raise AffineLensError(f"a kernel of shape {weight.shape} does not fit a tensor of shape {tensor.shape}")
@@ -103,7 +120,8 @@ def convolve_transposed(
     extra: Sizes,
 ) -> Tensor:
     """The adjoint of a convolution; the weight is (channels in, channels out of a group, *window)."""
-    _, channels, spatial = _parts(tensor)
+    spatial = spatial_sizes(tensor.shape)
+    channels = tensor.shape[1]
     window.require_axes(spatial)
     if groups < 1 or weight.shape[2:] != window.sizes or weight.shape[0] != channels or channels % groups:
         raise AffineLensError(
@@ -166,11 +184,11 @@ def average_pool(
     builder: GraphBuilder, tensor: Tensor, window: Window, *, count_padding: bool, divisor: int | None = None
 ) -> Tensor:
     """The mean of every window: its sum over how many entries it has, with those in the padding or without."""
-    batch, channels, spatial = _parts(tensor)
+    spatial = spatial_sizes(tensor.shape)
     outputs = window.outputs(spatial)
     _require_tables(window, outputs)
     builder.specify(str(window))
-    total = builder.linear(tensor, _window_sum(tensor, window, outputs), (batch, channels, *outputs))
+    total = builder.linear(tensor, _window_sum(tensor, window, outputs), (*tensor.shape[:2], *outputs))
     if divisor is not None:
         return builder.divide(total, np.array(float(divisor)))
     counts = np.ones(())
@@ -184,7 +202,7 @@ def average_pool(
 
 def _window_sum(tensor: Tensor, window: Window, outputs: Sizes) -> LinearMap:
     """The sum of every window, written out where windows hardly overlap."""
-    _, _, spatial = _parts(tensor)
+    spatial = spatial_sizes(tensor.shape)
     if prod(outputs) * prod(window.sizes) <= 2 * prod(spatial):
         tables = [window.members(axis, size, outputs[axis]) for axis, size in enumerate(spatial)]
         return _sum_of(_window_positions(tensor, tables), tensor.size)
@@ -200,7 +218,7 @@ def _require_tables(window: Window, outputs: Sizes) -> None:
 
 def max_pool(builder: GraphBuilder, tensor: Tensor, window: Window, name: str) -> Tensor:
     """The largest entry of every window; padding never wins."""
-    _, _, spatial = _parts(tensor)
+    spatial = spatial_sizes(tensor.shape)
     outputs = window.outputs(spatial)
     _require_tables(window, outputs)
     builder.specify(str(window))
@@ -235,7 +253,7 @@ def _pooled_maximum(builder: GraphBuilder, tensor: Tensor, tables: Sequence[Indi
 
 def _adaptive_tables(tensor: Tensor, outputs: Sizes) -> list[Indices]:
     """Window i of n goes from floor(i size / n) to ceil((i + 1) size / n); -1 fills the shorter ones."""
-    _, _, spatial = _parts(tensor)
+    spatial = spatial_sizes(tensor.shape)
     if len(spatial) != len(outputs) or min(outputs, default=1) < 1:
         raise AffineLensError(f"a tensor of shape {tensor.shape} cannot be pooled to spatial sizes {outputs}")
     tables = []
@@ -249,7 +267,7 @@ def _adaptive_tables(tensor: Tensor, outputs: Sizes) -> list[Indices]:
 
 def _window_positions(tensor: Tensor, tables: Sequence[Indices]) -> Indices:
     """One row a window, plane by plane, of the positions of its entries in the flattened tensor; -1 for none."""
-    _, _, spatial = _parts(tensor)
+    spatial = spatial_sizes(tensor.shape)
     planes = prod(tensor.shape[:2])
     rows, width = prod(len(table) for table in tables), prod(table.shape[1] for table in tables)
     require_size(planes * rows * width, f"{planes * rows} windows of {width} entries")
@@ -264,8 +282,8 @@ def _window_positions(tensor: Tensor, tables: Sequence[Indices]) -> Indices:
     return np.where(within >= 0, within + starts[:, None, None], -1).reshape(-1, width)
 
 
-def _parts(tensor: Tensor) -> tuple[int, int, Shape]:
-    """Batch, channels and spatial sizes."""
-    if len(tensor.shape) < 3:
-        raise AffineLensError(f"a tensor of shape {tensor.shape} has no spatial axes behind batch and channels")
-    return tensor.shape[0], tensor.shape[1], tensor.shape[2:]
+def spatial_sizes(shape: Shape) -> Sizes:
+    """The sizes of the axes that a window moves over."""
+    if len(shape) < 3:
+        raise AffineLensError(f"a tensor of shape {shape} has no spatial axes behind batch and channels")
+    return shape[2:]

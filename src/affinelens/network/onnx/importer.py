@@ -7,19 +7,21 @@ constants are carried out at once. Nothing in the file is executed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from affinelens.errors import AffineLensError, Option
-from affinelens.network.build.builder import GraphBuilder, Shape, checked_shape
+from affinelens.network.build.builder import GraphBuilder
+from affinelens.network.build.graph import listed, names_like, needed, require_known, require_one_input, tail_of
+from affinelens.network.build.shapes import Shape, checked_shape
+from affinelens.network.build.values import Constant, lifted
 from affinelens.network.canonical import Network
 from affinelens.network.note import rounded_input
-from affinelens.network.onnx.onnx_file import FLOATS, Node, number_type, onnx, read_model, type_name
-from affinelens.network.onnx.onnx_operators import PASSIVE, TAILS, run
-from affinelens.network.onnx.onnx_replay import Constant, Replay
+from affinelens.network.onnx.model_file import FLOATS, Node, number_type, onnx, read_model, type_name
+from affinelens.network.onnx.node_call import NodeCall, NodeReplay
+from affinelens.network.onnx.node_table import OPERATORS, PASSIVE
 
 
 def network_from_onnx(
@@ -51,19 +53,22 @@ def _network(
     stored = {tensor.name: tensor for tensor in graph.initializer}
     nodes = [Node.read(node) for node in graph.node]
     output = _output(graph, nodes) if until is None else _named_output(nodes, until)
-    needed = _needed(nodes, output)
+    nodes = needed(nodes, output)
     inputs = {entry.name: entry for entry in graph.input if entry.name not in stored}
-    name = _input_name(inputs, needed, output, fixed)
+    name = _input_name(inputs, nodes, output, fixed)
     shape = _input_shape(inputs[name], input_shape)
     batched = len(shape) > 1 and shape[0] == 1
     builder = GraphBuilder(shape[1:] if batched else shape)
-    replay = Replay(builder, stored, folder, opset, _tail(needed, output))
+    replay = NodeReplay(builder, stored, folder, opset)
     replay.start(name, builder.input(batched=batched))
     for other, values in fixed.items():
         replay.define(other, _fixed_value(builder, inputs[other], values))
-    for node in needed:
-        run(replay, node)
-    return builder.finish(replay.tensor(output))
+    tail = tail_of(nodes, output, PASSIVE)
+    for node in nodes:
+        made = OPERATORS.run(NodeCall(replay, node), tail=node is tail)
+        for key, value in zip(node.outputs, made if isinstance(made, list) else [made], strict=False):
+            replay.define(key, value)
+    return builder.finish(lifted(builder, replay.named(output)))
 
 
 def _output(graph: onnx.GraphProto, nodes: Sequence[Node]) -> str:
@@ -74,7 +79,7 @@ def _output(graph: onnx.GraphProto, nodes: Sequence[Node]) -> str:
         )
     if len(names) > 1:
         raise AffineLensError(
-            f"the outputs are {_listed(names)}, but a network has one; ",
+            f"the outputs are {listed(names)}, but a network has one; ",
             Option("until", names[0]),
             " chooses the first",
         )
@@ -90,57 +95,21 @@ def _named_output(nodes: Sequence[Node], until: str) -> str:
         if node.name == until and node.outputs:
             return node.outputs[0]
     known = [*produced, *(node.name for node in nodes)]
-    near = list(dict.fromkeys(get_close_matches(str(until), known, n=3, cutoff=0.3))) or known[-1:]
-    raise AffineLensError(f"no node or tensor is named {until!r}; names like it are {_listed(near)}")
-
-
-def _needed(nodes: Sequence[Node], output: str) -> list[Node]:
-    """The nodes the output is computed from, in the file's order; the rest of the graph does not matter."""
-    wanted = {output}
-    found = []
-    for node in reversed(nodes):
-        if wanted.intersection(node.outputs):
-            wanted.update(filter(None, node.inputs))
-            found.append(node)
-    return found[::-1]
-
-
-def _tail(nodes: Sequence[Node], output: str) -> Node | None:
-    """The node that only turns scores into probabilities on the way to the output, if there is one."""
-    producers = {name: node for node in nodes for name in node.outputs[:1]}
-    while output in producers:
-        node = producers[output]
-        if node.operator in TAILS:
-            return node
-        if node.operator not in PASSIVE or not node.inputs:
-            return None
-        output = node.inputs[0]
-    return None
+    raise AffineLensError(f"no node or tensor is named {until!r}; names like it are {names_like(until, known)}")
 
 
 def _input_name(
     inputs: Mapping[str, onnx.ValueInfoProto], nodes: Sequence[Node], output: str, fixed: Mapping[str, Any]
 ) -> str:
     """The one input that is not fixed and that the output needs."""
-    for name in fixed:
-        if name not in inputs:
-            raise AffineLensError(Option("fixed"), f" names {name!r}, but the inputs are {_listed(inputs) or 'none'}")
+    require_known(fixed, inputs)
     read = {output, *(name for node in nodes for name in node.inputs)}
     free = [name for name in inputs if name not in fixed]
     left = [name for name in free if name in read] or free
     if not left:
         raise AffineLensError("the model has no input that is left free; a network is a function of one input")
-    if len(left) > 1:
-        raise AffineLensError(
-            f"the inputs are {_listed(left)}, but a network has one; ",
-            Option("fixed", entries=tuple(left[1:])),
-            " leaves the first",
-        )
+    require_one_input(left)
     return left[0]
-
-
-def _listed(names: Any) -> str:
-    return ", ".join(repr(str(name)) for name in names)
 
 
 def _declared_sizes(entry: onnx.ValueInfoProto) -> list[int] | None:

@@ -14,13 +14,15 @@ import io
 import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from affinelens.errors import AffineLensError, MissingExtraError, Option
-from affinelens.network.build.builder import GraphBuilder, checked_shape
+from affinelens.network.build.builder import GraphBuilder
+from affinelens.network.build.graph import names_like, needed, require_known, require_one_input, tail_of
+from affinelens.network.build.shapes import checked_shape
+from affinelens.network.build.values import lifted
 from affinelens.network.canonical import Network
 from affinelens.network.note import Note, rounded_input
 
@@ -29,8 +31,9 @@ try:
     from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
     from torch.fx.node import Node
 
-    from affinelens.network.torch.torch_operators import PASSIVE, TAILS, evaluate
-    from affinelens.network.torch.torch_replay import Replay, module_paths, operator_name
+    from affinelens.network.torch.aten_call import AtenCall, AtenReplay
+    from affinelens.network.torch.aten_table import OPERATORS, PASSIVE
+    from affinelens.network.torch.exported_node import ExportedNode
 except ImportError as missing:
     raise MissingExtraError.for_extra("torch", "torch", "compiling a torch module") from missing
 
@@ -81,10 +84,10 @@ class Exported:
         self._example = example
         with torch.no_grad():
             self._program = _export(module, example)
-        self._output = _output_node(self._program) if until is None else _named_node(self._program, until)
-        self._tail = _tail(self._output)
-        needed = _ancestors(self._output)
-        self._operations = [n for n in self._program.graph.nodes if n in needed and n.op != "placeholder"]
+        nodes = [ExportedNode(node) for node in self._program.graph.nodes if node.op == "call_function"]
+        self._output = ExportedNode(_output_node(self._program)) if until is None else _named_node(nodes, until)
+        self._nodes = needed(nodes, self._output.node)
+        self._tail = tail_of(self._nodes, self._output.node, PASSIVE)
 
     def network(self, module: torch.nn.Module) -> Network:
         """The network with the numbers that the module's parameters and buffers have now."""
@@ -92,12 +95,11 @@ class Exported:
         for note in self._example.notes:
             builder.note(note)
         with torch.no_grad():
-            replay = Replay(builder)
+            replay = AtenReplay(builder)
             _bind_inputs(replay, self._program, named_tensors(module), self._example.fixed)
-            for node in self._operations:
-                value = None if node.op == "get_attr" else evaluate(replay, node, tail=node is self._tail)
-                replay.define(node, value)
-            return builder.finish(replay.tensor(self._output))
+            for node in self._nodes:
+                replay.define(node.node, OPERATORS.run(AtenCall(replay, node), tail=node is self._tail))
+            return builder.finish(lifted(builder, replay.value(self._output.node, self._output)))
 
 
 def named_tensors(module: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -145,22 +147,13 @@ def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[d
     One argument must be left.
     """
     arguments = inspect.signature(module.forward).parameters
-    for name in fixed:
-        if name not in arguments:
-            raise AffineLensError(
-                Option("fixed"), f" names {name!r}, but the forward pass takes {', '.join(arguments)}"
-            )
-    needed = [
+    require_known(fixed, arguments)
+    left = [
         name
         for name, argument in arguments.items()
         if argument.default is argument.empty and argument.kind is argument.POSITIONAL_OR_KEYWORD and name not in fixed
     ]
-    if len(needed) > 1:
-        raise AffineLensError(
-            f"the forward pass takes {', '.join(needed)}, but a network has one input; ",
-            Option("fixed", entries=tuple(needed[1:])),
-            " leaves the first",
-        )
+    require_one_input(left)
     kind = _number_format(module)
     tensors, notes = {}, []
     for name, values in fixed.items():
@@ -234,7 +227,7 @@ def _silence() -> Iterator[None]:
 
 
 def _bind_inputs(
-    replay: Replay,
+    replay: AtenReplay,
     program: torch.export.ExportedProgram,
     tensors: Mapping[str, torch.Tensor],
     fixed: Mapping[str, torch.Tensor],
@@ -244,13 +237,13 @@ def _bind_inputs(
         target = str(spec.target)
         if spec.kind is InputKind.USER_INPUT:
             if node.name in fixed:
-                replay.define(node, fixed[node.name], f"fixed input {node.name!r}")
+                replay.bind(node, fixed[node.name], f"fixed input {node.name!r}")
             else:
-                replay.start(node)
+                replay.start(node, replay.builder.input(batched=True))
         elif target in tensors:
-            replay.define(node, tensors[target], target)
+            replay.bind(node, tensors[target], target)
         else:
-            replay.define(node, program.state_dict.get(target, program.constants.get(target)), target)
+            replay.bind(node, program.state_dict.get(target, program.constants.get(target)), target)
 
 
 def _output_node(program: torch.export.ExportedProgram) -> Node:
@@ -271,36 +264,13 @@ def _output_node(program: torch.export.ExportedProgram) -> Node:
     return found[0][1]
 
 
-def _named_node(program: torch.export.ExportedProgram, until: str) -> Node:
+def _named_node(nodes: Sequence[ExportedNode], until: str) -> ExportedNode:
     """The operation of that name, or the last one of the submodule of that name."""
-    operations = [node for node in program.graph.nodes if node.op == "call_function"]
-    for node in operations:
-        if node.name == until:
+    for node in nodes:
+        if node.node.name == until:
             return node
-    for node in reversed(operations):
-        if until and until in module_paths(node):
+    for node in reversed(nodes):
+        if until and until in node.module_paths:
             return node
-    known = [node.name for node in operations] + [path for node in operations for path in module_paths(node) if path]
-    near = list(dict.fromkeys(get_close_matches(str(until), dict.fromkeys(known), n=3, cutoff=0.3))) or known[-1:]
-    shown = ", ".join(repr(name) for name in near)
-    raise AffineLensError(f"no submodule or operation is named {until!r}; names like it are {shown or 'none'}")
-
-
-def _tail(output: Node) -> Node | None:
-    """The operation that only turns scores into probabilities on the way to the output, if there is one."""
-    node = output
-    while node.op == "call_function" and operator_name(node) in PASSIVE and isinstance(node.args[0], Node):
-        node = node.args[0]
-    return node if node.op == "call_function" and operator_name(node) in TAILS else None
-
-
-def _ancestors(output: Node) -> set[Node]:
-    """The node and everything it is computed from; the rest of the graph does not matter."""
-    found = {output}
-    waiting = [output]
-    while waiting:
-        for source in waiting.pop().all_input_nodes:
-            if source not in found:
-                found.add(source)
-                waiting.append(source)
-    return found
+    known = [node.node.name for node in nodes] + [path for node in nodes for path in node.module_paths if path]
+    raise AffineLensError(f"no submodule or operation is named {until!r}; names like it are {names_like(until, known)}")

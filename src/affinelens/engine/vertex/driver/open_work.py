@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.engine.vertex.layout import phases
 from affinelens.engine.vertex.layout.program import Compiled
-from affinelens.engine.vertex.layout.state import (
-    ABOVE, ARENA_TOP, ARENA_USED, BELOW, BRANCHING, CONCLUDING, COUNT, DEPTH, END, FRESH, FRESH_COUNT,
-    IDS, IDS_TOP, IDS_USED, LIVE, NEXT, OLD_PLACE, OLD_SIDE, OPEN, PHASE, PLACE, SIDE, SLOT, SPLIT,
-    SPLIT_BY_GROUP, UNIT, State,
-)  # fmt: skip
+from affinelens.engine.vertex.layout.stack_records import Frame
+from affinelens.engine.vertex.layout.state import State
 from affinelens.engine.vertex.polytope_vertices import domain_cell
 from affinelens.convex.volume import cell_volumes
 
@@ -19,38 +16,38 @@ def single_child(state: State, f: int, child: int) -> State:
     """A copy of the walk that has only one child of frame f left to do; some frame is above f."""
     copy = state.copied()
     frame = copy.stack.frame
-    _forget_above(copy, f)
-    copy.control[[DEPTH, ARENA_USED, IDS_USED]] = f + 1, frame[f + 1, ARENA_TOP], frame[f + 1, IDS_TOP]
-    frame[:f, NEXT] = frame[:f, END]
-    frame[f, NEXT], frame[f, END] = child, child + 1
+    _stand_at(copy, f, frame[f + 1].arena_top, frame[f + 1].ids_top)
+    frame[f].next, frame[f].end = child, child + 1
     return copy
 
 
 def half_of_section(state: State, f: int) -> State | None:
     """Take the later half of the hyperplanes that a section has still to be restricted to, or None if there are few."""
     frame = state.stack.frame
-    start = frame[f, UNIT] + 1 if frame[f, PHASE] == CONCLUDING else frame[f, NEXT]
-    words = state.stack.cutting[f, : frame[f, LIVE]].tolist()
-    left = [u for u in range(int(start), min(int(frame[f, END]), 64 * len(words))) if words[u // 64] >> (u % 64) & 1]
+    start = frame[f].unit + 1 if frame[f].phase == phases.CONCLUDING else frame[f].next
+    words = state.stack.cutting[f, : frame[f].live].tolist()
+    left = [u for u in range(int(start), min(int(frame[f].end), 64 * len(words))) if words[u // 64] >> (u % 64) & 1]
     if len(left) < 2:
         return None
     middle = left[len(left) // 2]
     copy = state.copied()
-    _forget_above(copy, f)
-    copy.control[[DEPTH, ARENA_USED, IDS_USED]] = f + 1, copy.stack.frame[f, FRESH], copy.stack.frame[f, SPLIT]
-    copy.stack.frame[:f, NEXT] = copy.stack.frame[:f, END]
-    copy.stack.frame[f, [NEXT, PHASE]] = middle, OPEN
-    frame[f, END] = middle
+    cell = copy.stack.frame[f]
+    _stand_at(copy, f, cell.fresh, cell.split)
+    cell.next, cell.phase = middle, phases.OPEN
+    frame[f].end = middle
     return copy
 
 
-def _forget_above(state: State, f: int) -> None:
-    """Give slots back the meaning they have at frame f."""
+def _stand_at(state: State, f: int, arena_used: int, ids_used: int) -> None:
+    """Make frame f the topmost, and the only one that has children to come; slots mean what they mean there."""
     frame, slot = state.stack.frame, state.stack.slot
-    for g in range(int(state.control[DEPTH]) - 1, f, -1):
-        if frame[g, SLOT] >= 0:
-            slot[frame[g, SLOT], PLACE] = frame[g, OLD_PLACE]
-            slot[frame[g, SLOT], SIDE] = frame[g, OLD_SIDE]
+    for g in range(int(state.control.depth) - 1, f, -1):
+        if frame[g].slot >= 0:
+            slot[frame[g].slot].place = frame[g].old_place
+            slot[frame[g].slot].side = frame[g].old_side
+    control = state.control
+    control.depth, control.arena_used, control.ids_used = f + 1, arena_used, ids_used
+    frame[:f].next = frame[:f].end
 
 
 def pending_share(compiled: Compiled, state: State) -> float:
@@ -59,14 +56,14 @@ def pending_share(compiled: Compiled, state: State) -> float:
     It is exact unless the walk stopped among the candidates of a group, or while counting a cell of the last stage:
     then their whole cell is taken as not done.
     """
-    depth = int(state.control[DEPTH])
+    depth = int(state.control.depth)
     frame = state.stack.frame
     pending = 0.0
     for f in range(depth):
-        left = range(int(frame[f, NEXT]), int(frame[f, END]))
-        whole = frame[f, PHASE] != BRANCHING and (frame[f, PHASE] != SPLIT_BY_GROUP or left)
+        left = range(int(frame[f].next), int(frame[f].end))
+        whole = frame[f].phase != phases.BRANCHING and (frame[f].phase != phases.SPLIT_BY_GROUP or left)
         if whole:
-            pending += _volume(state, int(frame[f, IDS]), int(frame[f, COUNT]))
+            pending += _volume(state, int(frame[f].ids), int(frame[f].count))
             break
         for child in left:
             begin, end = _child_ids(frame[f], child)
@@ -74,12 +71,12 @@ def pending_share(compiled: Compiled, state: State) -> float:
     return pending / _domain_volume(compiled) if pending else 0.0
 
 
-def _child_ids(frame: NDArray[np.int64], child: int) -> tuple[int, int]:
+def _child_ids(cell: Frame, child: int) -> tuple[int, int]:
     """Where the ids of a cut cell's part are: [below | on the hyperplane | above]."""
-    begin = int(frame[SPLIT])
-    middle = begin + int(frame[BELOW])
-    end = middle + int(frame[FRESH_COUNT])
-    return (begin, end) if child == 0 else (middle, end + int(frame[ABOVE]))
+    begin = cell.split
+    middle = begin + cell.below
+    end = middle + cell.fresh_count
+    return (begin, end) if child == 0 else (middle, end + cell.above)
 
 
 def _volume(state: State, start: int, count: int) -> float:

@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 
 from affinelens.engine.vertex.kernels.arrangement import advance
 from affinelens.engine.vertex.exact.arbiter import Arbiter
-from affinelens.engine.vertex.layout.program import CHOICE_OFFSET, Compiled
+from affinelens.engine.vertex.layout import endings, kinds
+from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.driver.open_work import half_of_section, pending_share, single_child
-from affinelens.engine.vertex.layout.state import (
-    BY_INTEGERS, DECIDED, DEPTH, EMITTED, END, FACETS_EMITTED, FINISHED, FULL, GROW_ARENA, KIND, NEXT, NO_POINT, ROOM,
-    SECTION, UNDECIDED, VERTICES_EMITTED, State, new_state,
-)  # fmt: skip
+from affinelens.engine.vertex.layout.first_state import new_state
+from affinelens.engine.vertex.layout.state import State
 from affinelens.restrict import RestrictedNetwork, SwitchingChoices
 from affinelens.walk import Certificate, Columns, Facets, Job, Outcome, Progress, Request, Status, Vertices
 
@@ -55,15 +54,15 @@ class _Part:
 
     def taken_from_the_end(self) -> State | None:
         """Take away what this part would come to last, or None if it has one thing left to do."""
-        frame, depth = self.state.stack.frame, int(self.state.control[DEPTH])
+        frame, depth = self.state.stack.frame, int(self.state.control.depth)
         for f in range(depth):
-            if frame[f, KIND] == SECTION:
+            if frame[f].kind == kinds.SECTION:
                 half = half_of_section(self.state, f)
                 if half is not None:
                     return half
-            elif f < depth - 1 and frame[f, NEXT] < frame[f, END]:
-                taken = single_child(self.state, f, int(frame[f, END]) - 1)
-                frame[f, END] -= 1
+            elif f < depth - 1 and frame[f].next < frame[f].end:
+                taken = single_child(self.state, f, int(frame[f].end) - 1)
+                frame[f].end -= 1
                 return taken
         return None
 
@@ -95,7 +94,7 @@ class Walk:
         self._started = started
         self._counts_sections = counts_sections
         stages = self._compiled.program.stages
-        choices = int(self._compiled.program.stage[-1, CHOICE_OFFSET]) if stages else 0
+        choices = int(self._compiled.program.stage[-1].choice_offset) if stages else 0
         self._choices = choices
         dim = compiled.program.dim
         width = choices + 8 * dim + (64 * dim if request.wants_facets else 0)
@@ -209,24 +208,24 @@ class Walk:
                 self._counts[-1] = self._found
                 self._stop_here()
                 return
-            if status == FINISHED:
+            if status == endings.FINISHED:
                 self._flush(part, is_last=True)
                 return
-            if status == FULL:
+            if status == endings.FULL:
                 if room > 0:
                     self._flush(part)
                 elif self._found == self._limits.max_regions:
                     self._stop_here()
                 else:  # another worker holds the rest of max_regions, and may give some back
                     time.sleep(1e-3)
-            elif status == UNDECIDED:
+            elif status == endings.UNDECIDED:
                 arbiter.answer(state)
-            elif status == NO_POINT:
-                index = int(state.control[EMITTED]) - 1
+            elif status == endings.NO_POINT:
+                index = int(state.control.emitted) - 1
                 exact = arbiter.interior_point(state, index)
                 if exact is not None:
                     part.exact_points[index] = exact
-            elif status >= GROW_ARENA:
+            elif endings.is_growth(status):
                 part.state = state.grown(status)
             if self._idle and not self._queue:
                 self._give_away(part)
@@ -235,21 +234,21 @@ class Walk:
         """Set how many regions the next slice may find, so that ``max_regions`` is met exactly."""
         control = part.state.control
         if not self._asked.regions:
-            control[ROOM] = 1 << 60
+            control.room = 1 << 60
             return 1
-        if control[EMITTED] == self._chunk:
+        if control.emitted == self._chunk:
             self._flush(part)
-        room = self._chunk - int(control[EMITTED])
+        room = self._chunk - int(control.emitted)
         if self._limits.max_regions is not None:
             with self._lock:
                 room = min(room, self._limits.max_regions - self._reserved)
                 self._reserved += room
-        control[ROOM] = control[EMITTED] + room
+        control.room = control.emitted + room
         return room
 
     def _note(self, part: _Part, arbiter: Arbiter, room: int) -> None:
         control, counts = part.state.control, part.state.results.counts
-        emitted = int(control[EMITTED])
+        emitted = int(control.emitted)
         with self._lock:
             new = emitted - part.emitted
             part.emitted = emitted
@@ -259,9 +258,9 @@ class Walk:
             self._counts += counts
             if not self._asked.regions:
                 self._counts[-1] = self._found
-            self._decided += [control[DECIDED], control[BY_INTEGERS], arbiter.decided]
+            self._decided += [control.decided, control.by_integers, arbiter.decided]
         counts[:] = 0
-        control[[DECIDED, BY_INTEGERS]] = 0
+        control.decided = control.by_integers = 0
         arbiter.decided = 0
 
     def _stop_here(self) -> None:
@@ -282,13 +281,13 @@ class Walk:
     def _flush(self, part: _Part, *, is_last: bool = False) -> None:
         """Move what a part has found out of its walk; what the walk will not write to again need not be copied."""
         control, results = part.state.control, part.state.results
-        n = int(control[EMITTED])
+        n = int(control.emitted)
         if not n or not self._asked.regions:
             return
         ends = np.concatenate([np.zeros((1, 2), dtype=np.int64), results.ends[:n]])
         shift, scale = self._compiled.shift, self._compiled.scale
-        listed = results.facets[: control[FACETS_EMITTED]]
-        corners = slice(0, int(control[VERTICES_EMITTED]))
+        listed = results.facets[: control.facets_emitted]
+        corners = slice(0, int(control.vertices_emitted))
         patterns = results.patterns[:n] if is_last else results.patterns[:n].copy()
         columns = Columns(
             patterns if self._restricted is None else self._restricted.pieces(patterns),
@@ -309,7 +308,7 @@ class Walk:
         part.chunks.append(columns if self._asked.sink is None else self._pass_on(columns))
         part.exact_points = {}
         part.emitted = 0
-        control[[EMITTED, FACETS_EMITTED, VERTICES_EMITTED]] = 0
+        control.emitted = control.facets_emitted = control.vertices_emitted = 0
 
     def _numbers(self, hyperplanes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The numbers that hyperplanes have in the domain and the whole network."""
@@ -384,7 +383,7 @@ class Walk:
         """The parts that are not finished; None where a count went beyond its limit before it was stopped."""
         if status is Status.REGION_LIMIT and not self._asked.regions:
             return None
-        unfinished = [part.state for part in self._parts if part.state.control[DEPTH] > 0]
+        unfinished = [part.state for part in self._parts if part.state.control.depth > 0]
         return tuple(Job(self._name, (place,), state.set_down()) for place, state in enumerate(unfinished))
 
     def _share(self, status: Status) -> float | None:

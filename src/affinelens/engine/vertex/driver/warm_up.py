@@ -9,7 +9,7 @@ import numpy as np
 from affinelens.domain import Box
 from affinelens.engine.vertex.kernels.arrangement import advance
 from affinelens.engine.vertex.layout.program import compile_program
-from affinelens.engine.vertex.layout.state import new_state
+from affinelens.engine.vertex.layout.first_state import new_state
 from affinelens.network import compile_model
 
 

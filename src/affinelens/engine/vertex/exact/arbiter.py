@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic.proportional_rows import direction
 from affinelens.engine.vertex.exact.path_rows import ExactRows, Nearby, SwitchingRows
-from affinelens.engine.vertex.layout.program import BREAK_OFFSET, Compiled
-from affinelens.engine.vertex.layout.state import (
-    ANSWER, BREAK, DEPTH, KNOWN, PLACE, POINT_COUNT, POINT_IDS, REQUESTS, SIDE, STAGE, State,
-)  # fmt: skip
+from affinelens.engine.vertex.layout.program import Compiled
+from affinelens.engine.vertex.layout.state import State
 
 # A row without its common factor, and a point's homogeneous coordinates.
 Row = tuple[int, ...]
@@ -36,7 +34,7 @@ class Arbiter:
 
     def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
-        self._offsets = compiled.program.stage[:, BREAK_OFFSET].tolist()
+        self._offsets = compiled.program.stage.break_offset.tolist()
         self._rows = compiled.program.domain_rows
         self._cube = self._rows + self._offsets[-1]
         self._points: OrderedDict[tuple[Row, ...], Point] = OrderedDict()
@@ -51,17 +49,18 @@ class Arbiter:
     def answer(self, state: State) -> None:
         """Fill in the answers to a state's requests, and make the vertices concerned as accurate as they can be."""
         self._stand(state)
-        count = int(state.control[REQUESTS])
+        count = int(state.control.requests)
         places: dict[int, list[int]] = {}
-        for i, (vertex, place, _, _) in enumerate(state.requests[:count].tolist()):
+        for request in state.requests[:count]:
+            vertex = int(request.vertex)
             if vertex not in places:
                 places[vertex] = self._places(state, vertex)
-            state.requests[i, ANSWER] = self._sign(state, vertex, places[vertex], place)
+            request.answer = self._sign(state, vertex, places[vertex], int(request.place))
         self.decided += count
 
     def _stand(self, state: State) -> None:
         """Forget the rows of where the walk stood before."""
-        stage = int(state.stack.frame[int(state.control[DEPTH]) - 1, STAGE])
+        stage = int(state.stack.frame[state.control.depth - 1].stage)
         self._exact_rows.stand(state.rows, max(stage, 0))
         self._rows_here = {}
 
@@ -117,7 +116,7 @@ class Arbiter:
     def interior_point(self, state: State, index: int) -> tuple[Fraction, ...] | None:
         """Put a point inside the region just found; if float64 has none, return a rational one."""
         self._stand(state)
-        start, count = int(state.control[POINT_IDS]), int(state.control[POINT_COUNT])
+        start, count = int(state.control.point_ids), int(state.control.point_count)
         corners = [self._meeting_point(state, int(v)) for v in state.arena.ids[start : start + count]]
         d = len(corners[0]) - 1
         mean = [sum((Fraction(c[k], c[d]) for c in corners), Fraction(0)) / count for k in range(d)]
@@ -129,8 +128,8 @@ class Arbiter:
         tight = np.bitwise_or.reduce(state.tight(state.arena.ids[start : start + count]), axis=0)
         facets = []
         for slot in _bits(tight):
-            row, orientation = self._row(state, int(state.stack.slot[slot, PLACE]))
-            facets.append((row, orientation * int(state.stack.slot[slot, SIDE])))
+            row, orientation = self._row(state, int(state.stack.slot[slot].place))
+            facets.append((row, orientation * int(state.stack.slot[slot].side)))
         if _is_inside([Fraction(y) for y in state.results.points[index].tolist()], facets):
             return None
         digits = 64
@@ -144,8 +143,8 @@ class Arbiter:
         """Where the rows of a vertex meet; its coordinates become as accurate as they can be."""
         point = self._meet(rows)
         d = self._compiled.program.dim
-        if state.arena.whole[vertex, d + KNOWN] == 0:
-            state.arena.whole[vertex, d + KNOWN] = 1
+        if not state.arena.is_known[vertex]:
+            state.arena.is_known[vertex] = True
             values = [n / point[-1] for n in point[:-1]]
             state.arena.x[vertex, :d] = values
             ratios = [value.as_integer_ratio() for value in values]
@@ -154,7 +153,7 @@ class Arbiter:
         return point
 
     def _meet(self, rows: list[Row]) -> Point:
-        """As :func:`_meet`; the same rows meet again in neighbouring cells."""
+        """As :func:`_meet`; the same rows meet again in neighboring cells."""
         key = tuple(rows)
         point = self._points.get(key)
         if point is None:
@@ -170,7 +169,7 @@ class Arbiter:
     def _places(self, state: State, vertex: int) -> list[int]:
         """The places of the rows that meet in a vertex."""
         slots = _bits(state.tight(np.array([vertex]))[0])
-        places: list[int] = state.stack.slot[slots, PLACE].tolist()
+        places: list[int] = state.stack.slot[slots].place.tolist()
         return places
 
     def _row(self, state: State, place: int) -> tuple[Row, int]:
@@ -189,7 +188,7 @@ class Arbiter:
 
     def _break(self, state: State, place: int) -> tuple[int, int]:
         """The stage of the break at a place, and its number there."""
-        number = int(state.rows.whole[place, self._compiled.program.dim + BREAK])
+        number = int(state.rows.hyperplane[place].break_number)
         stage = bisect_right(self._offsets, number) - 1
         return stage, number - self._offsets[stage]
 

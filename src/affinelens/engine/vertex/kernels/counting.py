@@ -3,7 +3,7 @@
 The number of cells that hyperplanes H_1 .. H_m cut a polytope into is ``1 + sum_k cells(H_1 .. H_(k-1) on H_k)``: each
 hyperplane adds as many cells as the earlier ones cut it into. So a cell of the last stage is never made; what is made
 are its *sections* by hyperplanes, by two hyperplanes, and so on down to segments, on which crossings are counted. A
-frame of kind SECTION is such a section: its dimension is in column DIMENSION, and its hyperplanes from NEXT to END are
+frame of the kind SECTION is such a section: it knows its dimension, and its hyperplanes from ``next`` to ``end`` are
 still to come. Hyperplanes that coincide on a section count once; so do crossings at the same point of a segment, and
 that two crossings differ must be proved.
 """
@@ -14,83 +14,76 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.kernels.bits import NONE, ONE, count_bits, lowest_bit
-from affinelens.engine.vertex.kernels.error_bounds import value_bound
+from affinelens.engine.vertex.kernels.intrinsics import index
 from affinelens.engine.vertex.kernels.edges import copy_level, cross_edges, list_edges, separate
+from affinelens.engine.vertex.kernels.error_bounds import value_bound
 from affinelens.engine.vertex.kernels.frames import pop, push, take_slot
+from affinelens.engine.vertex.kernels.row_values import values_at
+from affinelens.engine.vertex.kernels.signs import block_of, evaluate
+from affinelens.engine.vertex.layout import endings, kinds, phases
+from affinelens.engine.vertex.layout.program_records import Program
+from affinelens.engine.vertex.layout.state import State
+from affinelens.kernels.bits import NONE, ONE, count_bits, lowest_bit
 from affinelens.kernels.compilation import inlined, merged
 from affinelens.kernels.lanes import LANES, above, chosen, largest, load, splat, store
-from affinelens.engine.vertex.layout.program import BREAK_OFFSET, Program
-from affinelens.engine.vertex.layout.state import (
-    ARENA_USED, BLOCK_BASE, BLOCK_SIZE, CONCLUDING, COUNT, DECIDED, DIMENSION, EMITTED, END, FINISHED, FRESH,
-    FRESH_COUNT, GROW_ARENA, GROW_FRAMES, GROW_IDS, GROW_REQUESTS, GROW_SLOTS, IDS, IDS_USED, KIND, LIVE, NEXT, OPEN,
-    PHASE, REQUESTS, SECTION, SPLIT, STAGE, UNDECIDED, UNIT, WORK, Arena, Functions, Rows, Stack,
-)  # fmt: skip
-from affinelens.engine.vertex.kernels.vertices import block_of, evaluate, values_at
 
 # A number of hyperplanes that no stage has.
 _ALL = 1 << 40
 
 
 @merged
-def next_section(
-    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, functions: Functions, requests: Any, f: int
-) -> int:
+def next_section(program: Program, state: State, f: int) -> int:
     """Restrict frame f's hyperplanes to the next of them; a frame that has done all is left."""
+    control, arena, stack = state.control, state.arena, state.stack
     frame, ids = stack.frame, arena.ids
-    d, lanes, words, half = program.dim, program.lanes, stack.used.shape[1], stack.cutting.shape[1]
-    live = frame[f, LIVE]
-    control[ARENA_USED] = frame[f, FRESH]
-    control[IDS_USED] = frame[f, SPLIT]
-    unit = _next_bit(stack.cutting, f, frame[f, NEXT], live)
-    if unit < 0 or unit >= frame[f, END]:
-        pop(control, stack, f)
-        return FINISHED
+    live = frame[f].live
+    control.arena_used = frame[f].fresh
+    control.ids_used = frame[f].split
+    unit = _next_bit(stack.cutting, f, frame[f].next, live)
+    if unit < 0 or unit >= frame[f].end:
+        pop(state, f)
+        return endings.FINISHED
     if _is_first(stack.cutting, f, unit):  # nothing cuts the section
-        control[EMITTED] += 1
-        frame[f, NEXT] = unit + 1
-        return FINISHED
-    stage, n, start, g = frame[f, STAGE], frame[f, COUNT], frame[f, IDS], f + 1
-    place = unit + program.domain_rows + program.stage[stage, BREAK_OFFSET]
-    top, first = control[IDS_USED], control[ARENA_USED]
+        control.emitted += 1
+        frame[f].next = unit + 1
+        return endings.FINISHED
+    stage, n, start, g = index(frame[f].stage), frame[f].count, index(frame[f].ids), index(f + 1)
+    place = unit + program.domain_rows + program.stage[stage].break_offset
+    top, first = index(control.ids_used), index(control.arena_used)
     if g >= len(frame):
-        return GROW_FRAMES
+        return endings.GROW_FRAMES
     if top + n > len(ids) or n + LANES > len(arena.upper):
-        return GROW_IDS
+        return endings.GROW_IDS
     slot = take_slot(stack, f, place)
     if slot < 0:
-        return GROW_SLOTS
-    n_below, n_above, n_level = separate(arena, start, n, top, words, half, unit)
-    crossings = list_edges(arena, start, n, top, n_below, n_above, words, d)
+        return endings.GROW_SLOTS
+    n_below, n_above, n_level = separate(state, start, n, top, unit)
+    crossings = list_edges(program, state, start, n, top, n_below, n_above)
     if crossings < 0:
-        return GROW_IDS
+        return endings.GROW_IDS
     fresh = first + crossings
     if fresh + n_level > len(arena.bits):
-        return GROW_ARENA
-    cross_edges(control, arena, rows, stack.slot, place, slot, top, crossings, first, words, lanes, d)
-    frame[f, UNIT] = unit
-    frame[f, FRESH_COUNT] = fresh - first + n_level
-    control[WORK] += 4 + n
+        return endings.GROW_ARENA
+    cross_edges(program, state, place, slot, top, crossings, first)
+    frame[f].unit = unit
+    frame[f].fresh_count = fresh - first + n_level
+    control.work += 4 + n
     for w in range(live):
         stack.cutting[g, w] = stack.cutting[f, w] & _bits_before(unit, w)
-    if frame[f, DIMENSION] == 2 and n_level == 0:
-        crossings = _count_crossings(
-            program, control, arena, rows.block, functions.shares, stack.cutting, g, live, stage, first
-        )
+    if frame[f].dimension == 2 and n_level == 0:
+        crossings = _count_crossings(program, state, g, live, stage, first)
         if crossings >= 0:
-            control[EMITTED] += 1 + crossings
-            frame[f, NEXT] = unit + 1
-            return FINISHED
-    copy_level(arena, n_level, fresh, slot, lanes, d)
-    asked = evaluate(
-        program, control, arena, rows, stack.slot, requests, stack.cutting, g, live, stage, first, fresh - first, words
-    )
+            control.emitted += 1 + crossings
+            frame[f].next = unit + 1
+            return endings.FINISHED
+    copy_level(program, state, n_level, fresh, slot)
+    asked = evaluate(program, state, g, live, stage, first, fresh - first)
     if asked < 0:
-        return GROW_REQUESTS
-    control[REQUESTS] = asked
-    control[ARENA_USED] = fresh + n_level
-    frame[f, PHASE] = CONCLUDING
-    return UNDECIDED if asked > 0 else FINISHED
+        return endings.GROW_REQUESTS
+    control.requests = asked
+    control.arena_used = fresh + n_level
+    frame[f].phase = phases.CONCLUDING
+    return endings.UNDECIDED if asked > 0 else endings.FINISHED
 
 
 @inlined
@@ -125,14 +118,13 @@ def _next_bit(cutting: Any, f: int, start: int, live: int) -> int:
 
 
 @merged
-def _count_crossings(
-    program: Program, control: Any, arena: Arena, block: Any, shares: Any, cutting: Any, g: int, live: int,
-    stage: int, p: int,
-) -> int:  # fmt: skip
+def _count_crossings(program: Program, state: State, g: int, live: int, stage: int, p: int) -> int:
     """How many of the hyperplanes in ``cutting[g]`` cross the segment from vertex p to p + 1, all at different points.
 
     Returns -1 if a sign or a difference is not proved by the error bounds; then the segment is looked at exactly.
     """
+    control, arena, stack, rows, functions = state.control, state.arena, state.stack, state.rows, state.functions
+    block, shares, cutting = rows.block, functions.shares, stack.cutting
     x, d = arena.x, program.dim
     q = p + 1
     start, width = block_of(program, stage)
@@ -140,7 +132,7 @@ def _count_crossings(
     reach = splat(0.0)
     for w in range(live):
         rest = cutting[g, w]
-        control[DECIDED] += 2 * count_bits(rest)
+        control.decided += 2 * count_bits(rest)
         while rest != NONE:
             shift = lowest_bit(rest) & 56
             wanted = np.int64(rest >> np.uint64(shift)) & 255
@@ -149,7 +141,7 @@ def _count_crossings(
             constant = load(block, at + d * width)
             p_value = values_at(block, at, width, constant, x, p, d)
             q_value = values_at(block, at, width, constant, x, q, d)
-            base, size = load(block, at + (d + BLOCK_BASE) * width), load(block, at + (d + BLOCK_SIZE) * width)
+            base, size = load(block, at + (d + 1) * width), load(block, at + (d + 2) * width)
             p_bound, q_bound = value_bound(base, size, arena.off[p]), value_bound(base, size, arena.off[q])
             p_above, q_above = above(p_value, p_bound), above(q_value, q_bound)
             known = (p_above | above(p_bound * -1.0, p_value)) & (q_above | above(q_bound * -1.0, q_value))
@@ -175,22 +167,23 @@ def _count_crossings(
 
 
 @merged
-def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, f: int) -> int:
+def conclude_section(program: Program, state: State, f: int) -> int:
     """All signs on a section are known: count it, and go into it if it is cut more than once."""
+    control, arena, stack = state.control, state.arena, state.stack
     frame, ids, bits = stack.frame, arena.ids, arena.bits
-    unit, first, n = frame[f, UNIT], frame[f, FRESH], frame[f, FRESH_COUNT]
-    g = f + 1
+    unit, first, n = index(frame[f].unit), index(frame[f].fresh), frame[f].fresh_count
+    g = index(f + 1)
     if g >= len(frame):
-        return GROW_FRAMES
-    top = control[IDS_USED]
+        return endings.GROW_FRAMES
+    top = index(control.ids_used)
     if top + n > len(ids):
-        return GROW_IDS
-    frame[f, PHASE] = OPEN
-    frame[f, NEXT] = unit + 1
+        return endings.GROW_IDS
+    frame[f].phase = phases.OPEN
+    frame[f].next = unit + 1
     words, half = stack.used.shape[1], stack.cutting.shape[1]
     cuts = 0
     twin = False
-    for w in range(frame[f, LIVE]):
+    for w in range(frame[f].live):
         earlier = stack.cutting[f, w] & _bits_before(unit, w)
         positive, negative = NONE, NONE
         for v in range(first, first + n):
@@ -201,10 +194,10 @@ def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack,
         if earlier & ~(positive | negative) != NONE:
             twin = True
     if twin:
-        return FINISHED
-    control[EMITTED] += 2 if cuts == 1 else 1
+        return endings.FINISHED
+    control.emitted += 2 if cuts == 1 else 1
     if cuts <= 1:
-        return FINISHED
+        return endings.FINISHED
     for w in range(stack.used.shape[1]):
         total = NONE
         for v in range(first, first + n):
@@ -212,41 +205,46 @@ def conclude_section(program: Program, control: Any, arena: Arena, stack: Stack,
         stack.used[g, w] = total
     for i in range(n):
         ids[top + i] = first + i
-    control[IDS_USED] = top + n
-    open_section(control, frame, f, top, n)
-    return FINISHED
+    control.ids_used = top + n
+    open_section(state, f, top, n)
+    return endings.FINISHED
 
 
 @merged
-def open_section(control: Any, frame: Any, f: int, ids: int, count: int) -> None:
+def open_section(state: State, f: int, ids: int, count: int) -> None:
     """Push a section of one dimension less above frame f; its cutting and used bits are set already."""
-    g = f + 1
-    push(control, frame, f, frame[f, STAGE], OPEN, SECTION)
-    frame[g, IDS] = ids
-    frame[g, COUNT] = count
-    _begin(control, frame, g, frame[f, DIMENSION] - 1)
+    stack = state.stack
+    frame = stack.frame
+    g = index(f + 1)
+    push(state, f, frame[f].stage, phases.OPEN, kinds.SECTION)
+    frame[g].ids = ids
+    frame[g].count = count
+    _begin(state, g, frame[f].dimension - 1)
 
 
 @inlined
-def _begin(control: Any, frame: Any, f: int, dimension: int) -> None:
+def _begin(state: State, f: int, dimension: int) -> None:
     """A section starts with all its hyperplanes to come."""
-    frame[f, NEXT] = 0
-    frame[f, END] = _ALL
-    frame[f, DIMENSION] = dimension
-    frame[f, FRESH] = control[ARENA_USED]
-    frame[f, SPLIT] = control[IDS_USED]
+    control, stack = state.control, state.stack
+    frame = stack.frame
+    frame[f].next = 0
+    frame[f].end = _ALL
+    frame[f].dimension = dimension
+    frame[f].fresh = control.arena_used
+    frame[f].split = control.ids_used
 
 
 @merged
-def count_frame(control: Any, stack: Stack, f: int, dimension: int) -> None:
+def count_frame(state: State, f: int, dimension: int) -> None:
     """Count the parts of a cell of the last stage: at once if it is cut once at most, otherwise as a section."""
-    control[EMITTED] += 1
+    control, stack = state.control, state.stack
+    control.emitted += 1
     cuts = 0
-    for w in range(stack.frame[f, LIVE]):
+    for w in range(stack.frame[f].live):
         cuts += count_bits(stack.cutting[f, w])
     if cuts <= 1:
-        control[EMITTED] += cuts
-        pop(control, stack, f)
+        control.emitted += cuts
+        pop(state, f)
         return
-    stack.frame[f, KIND] = SECTION
-    _begin(control, stack.frame, f, dimension)
+    stack.frame[f].kind = kinds.SECTION
+    _begin(state, f, dimension)

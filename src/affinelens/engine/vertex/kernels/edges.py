@@ -6,19 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from affinelens.engine.vertex.kernels.vertices import copy_vertex, cross
+from affinelens.engine.vertex.layout.program_records import Program
+from affinelens.engine.vertex.layout.state import Arena, State
 from affinelens.kernels.bits import NONE, ONE, ZERO, count_bits
 from affinelens.kernels.compilation import inlined, kernel
 from affinelens.kernels.lanes import LANES, PLACES, load, sharing, store_places
-from affinelens.engine.vertex.layout.state import Arena, Rows
-from affinelens.engine.vertex.kernels.vertices import copy_vertex, cross
 
 
 @inlined
-def separate(arena: Arena, start: int, n: int, top: int, words: int, half: int, unit: int) -> tuple[int, int, int]:
+def separate(state: State, start: int, n: int, top: int, unit: int) -> tuple[int, int, int]:
     """Sort a cell's vertices by the side of a hyperplane on which they lie, and count those below, above and on it.
 
     Those below are listed in ``ids`` from ``top`` on, those above in ``upper`` and those on it in ``level``.
     """
+    arena, stack = state.arena, state.stack
+    words, half = stack.used.shape[1], stack.cutting.shape[1]
     bits, ids, upper, level, lower_bits = arena.bits, arena.ids, arena.upper, arena.level, arena.lower_bits
     over, under, shift = words + (unit >> 6), words + half + (unit >> 6), np.uint64(unit & 63)
     n_below, n_above, n_level = ZERO, ZERO, ZERO
@@ -36,11 +39,13 @@ def separate(arena: Arena, start: int, n: int, top: int, words: int, half: int, 
 
 
 @inlined
-def list_edges(arena: Arena, start: int, n: int, top: int, n_below: int, n_above: int, words: int, d: int) -> int:
+def list_edges(program: Program, state: State, start: int, n: int, top: int, n_below: int, n_above: int) -> int:
     """List the edges between upper and lower vertices, by their numbers in those lists.
 
     Returns how many there are, or -1 if there is no room.
     """
+    arena, stack = state.arena, state.stack
+    words, d = stack.used.shape[1], program.dim
     bits, upper, count, room = arena.bits, arena.upper, ZERO, len(arena.edge_upper) - LANES
     is_simple = words == 1
     for i in range(n_above):
@@ -61,15 +66,14 @@ def list_edges(arena: Arena, start: int, n: int, top: int, n_below: int, n_above
 
 
 @inlined
-def cross_edges(
-    control: Any, arena: Arena, rows: Rows, slots: Any, place: int, slot: int, top: int, count: int, first: int,
-    words: int, lanes: int, d: int,
-) -> None:  # fmt: skip
+def cross_edges(program: Program, state: State, place: int, slot: int, top: int, count: int, first: int) -> None:
     """Make a vertex on each of the listed edges."""
-    row = load(rows.row, place * rows.row.shape[1])
+    arena, rows = state.arena, state.rows
+    lanes = program.lanes
+    row = load(rows.row, place * lanes)
     for i in range(count):
         p, q = arena.upper[arena.edge_upper[i]], arena.ids[top + arena.edge_lower[i]]
-        cross(control, arena, rows, slots, row, place, p, q, first + i, slot, words, lanes, d)
+        cross(program, state, row, place, p, q, first + i, slot)
 
 
 @kernel
@@ -92,7 +96,7 @@ def _without_diagonals(arena: Arena, start: int, n: int, top: int, count: int, w
     restricted = 0
     for i in range(count):
         upper, lower = arena.edge_upper[i], arena.edge_lower[i]
-        if _is_edge(arena.bits, arena.ids, start, n, arena.upper[upper], arena.ids[top + lower], words, d):
+        if _is_edge(arena, start, n, arena.upper[upper], arena.ids[top + lower], words, d):
             arena.edge_upper[restricted] = upper
             arena.edge_lower[restricted] = lower
             restricted += 1
@@ -100,11 +104,12 @@ def _without_diagonals(arena: Arena, start: int, n: int, top: int, count: int, w
 
 
 @kernel
-def _is_edge(bits: Any, ids: Any, start: int, n: int, p: int, q: int, words: int, d: int) -> bool:
+def _is_edge(arena: Arena, start: int, n: int, p: int, q: int, words: int, d: int) -> bool:
     """Whether two vertices that share d - 1 hyperplanes span an edge.
 
     They do if either lies on just d; otherwise, if no third vertex lies on all that they share.
     """
+    bits, ids = arena.bits, arena.ids
     on_p, on_q = 0, 0
     for w in range(words):
         on_p += count_bits(bits[p, w])
@@ -124,8 +129,10 @@ def _is_edge(bits: Any, ids: Any, start: int, n: int, p: int, q: int, words: int
 
 
 @inlined
-def copy_level(arena: Arena, n_level: int, to: int, slot: int, lanes: int, d: int) -> None:
+def copy_level(program: Program, state: State, n_level: int, to: int, slot: int) -> None:
     """Copy the vertices that lie on the hyperplane, and note that they do."""
+    arena = state.arena
+    lanes, d = program.lanes, program.dim
     bits = arena.bits
     for i in range(n_level):
         v = arena.level[i]

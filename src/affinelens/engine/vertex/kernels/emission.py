@@ -6,38 +6,39 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.kernels.bits import NONE, ONE, count_bits, lowest_bit
+from affinelens.engine.vertex.kernels.intrinsics import load_bytes
+from affinelens.engine.vertex.kernels.row_values import value_at
+from affinelens.engine.vertex.layout import endings
+from affinelens.engine.vertex.layout.program_records import Program
+from affinelens.engine.vertex.layout.stack_records import Counters
+from affinelens.engine.vertex.layout.state import Arena, Results, Rows, Stack, State
+from affinelens.kernels.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.kernels.compilation import inlined, kernel, unreordered
-from affinelens.kernels.lanes import LANES, above, load, splat, store
-from affinelens.engine.vertex.layout.program import BREAK_OFFSET, BREAKS, CHOICE, CHOICE_OFFSET, GROUPED, PLAIN, Program
-from affinelens.engine.vertex.layout.state import (
-    BASE, BREAK, COUNT_ONLY, EMITTED, FACETS_EMITTED, FACET_COLUMN, FINISHED, FULL, NO_POINT, PLACE, POINT_COUNT,
-    POINT_IDS, ROOM, SIDE, VERTEX_COLUMN, VERTICES_EMITTED, WORK, Arena, Results, Rows, Stack,
-)  # fmt: skip
-from affinelens.engine.vertex.kernels.vertices import value_at
+from affinelens.kernels.lanes import LANES, above, load, splat, store, store_bytes
+
+_LOWEST_BITS = np.uint64(0x0101010101010101)
 
 
 @inlined
-def emit(
-    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, results: Results, start: int, n: int, g: int
-) -> int:
+def emit(program: Program, state: State, start: int, n: int, g: int) -> int:
     """Write down the region whose vertices are ``ids[start : start + n]`` and whose slots are those of frame g."""
+    control, arena, stack, rows, results = state.control, state.arena, state.stack, state.rows, state.results
     d = program.dim
-    index = control[EMITTED]
-    if control[COUNT_ONLY]:
-        control[EMITTED] += 1
-        control[WORK] += 4
-        return FINISHED
-    if index >= control[ROOM]:
-        return FULL
-    if control[FACET_COLUMN] and control[FACETS_EMITTED] + 64 * stack.used.shape[1] > len(results.facets):
-        return FULL
-    if control[VERTEX_COLUMN] and control[VERTICES_EMITTED] + n > len(results.vertices):
-        return FULL
-    control[WORK] += 4
-    if control[FACET_COLUMN]:
-        _write_facets(program, control, arena, stack, rows, results, start, n, g)
-    if control[VERTEX_COLUMN]:
+    index = control.emitted
+    if control.count_only:
+        control.emitted += 1
+        control.work += 4
+        return endings.FINISHED
+    if index >= control.room:
+        return endings.FULL
+    if control.facet_column and control.facets_emitted + 64 * stack.used.shape[1] > len(results.facets):
+        return endings.FULL
+    if control.vertex_column and control.vertices_emitted + n > len(results.vertices):
+        return endings.FULL
+    control.work += 4
+    if control.facet_column:
+        _write_facets(program, state, start, n, g)
+    if control.vertex_column:
         _write_vertices(control, arena, results, start, n, d)
     for c in range(0, program.lanes, LANES):
         mean = splat(0.0)
@@ -49,10 +50,10 @@ def emit(
     for w in range(stack.used.shape[1]):
         inside &= is_inside(stack, rows, arena.point, w, stack.used[g, w], program.lanes)
     if not inside:
-        control[POINT_IDS] = start
-        control[POINT_COUNT] = n
-        return NO_POINT
-    return FINISHED
+        control.point_ids = start
+        control.point_count = n
+        return endings.NO_POINT
+    return endings.FINISHED
 
 
 @unreordered
@@ -62,23 +63,21 @@ def placed(y: Any, shift: Any, scale: Any) -> Any:
 
 
 @inlined
-def write_region(program: Program, control: Any, rows: Rows, results: Results, point: Any) -> None:
+def write_region(program: Program, control: Counters, rows: Rows, results: Results, point: Any) -> None:
     """Write down the current pattern and a point; facets and vertices, if asked for, are there already."""
-    index = control[EMITTED]
-    control[EMITTED] += 1
-    results.ends[index, 0] = control[FACETS_EMITTED]
-    results.ends[index, 1] = control[VERTICES_EMITTED]
+    index = control.emitted
+    control.emitted += 1
+    results.ends[index, 0] = control.facets_emitted
+    results.ends[index, 1] = control.vertices_emitted
     for k in range(program.dim):
         results.points[index, k] = point[k]
     patterns = results.patterns
     for stage in range(program.stages):
-        offset, count = program.stage[stage, BREAK_OFFSET], program.stage[stage, BREAKS]
-        begin, end = program.stage[stage, CHOICE_OFFSET], program.stage[stage + 1, CHOICE_OFFSET]
-        if program.stage[stage, PLAIN]:
-            sign, pattern = rows.sign[offset : offset + count], patterns[index, begin:end]
-            for b in range(count):
-                pattern[b] = sign[b] > 0
-        elif program.stage[stage, GROUPED]:
+        offset, count = program.stage[stage].break_offset, program.stage[stage].breaks
+        begin, end = program.stage[stage].choice_offset, program.stage[stage + 1].choice_offset
+        if program.stage[stage].is_plain:
+            _write_positive(rows, patterns, index, begin, offset, count)
+        elif program.stage[stage].is_grouped:
             for choice in range(begin, end):
                 patterns[index, choice] = rows.winner[choice]
         else:
@@ -86,7 +85,24 @@ def write_region(program: Program, control: Any, rows: Rows, results: Results, p
                 patterns[index, choice] = 0
             for b in range(count):
                 if rows.sign[offset + b] > 0:
-                    patterns[index, begin + program.hyperplane[offset + b, CHOICE]] += 1
+                    patterns[index, begin + program.hyperplane[offset + b].choice] += 1
+
+
+@inlined
+def _write_positive(rows: Rows, patterns: Any, region: int, begin: int, offset: int, count: int) -> None:
+    """Write which of some breaks have a positive sign, from a column of the patterns on: eight at a time, if bytes.
+
+    Signs are bytes 1, 0 and 255: those that have the lowest bit but not the highest are positive.
+    """
+    pattern, b = patterns[region], ZERO
+    if patterns.itemsize == 1:
+        while b + LANES <= count:
+            signs = load_bytes(rows.sign, offset + b)
+            store_bytes(pattern, begin + b, signs & ~(signs >> np.uint64(7)) & _LOWEST_BITS)
+            b += LANES
+    while b < count:
+        pattern[begin + b] = rows.sign[offset + b] > 0
+        b += 1
 
 
 @inlined
@@ -99,21 +115,20 @@ def is_inside(stack: Stack, rows: Rows, point: Any, w: int, slots: np.uint64, la
     while slots != NONE:
         slot = 64 * w + lowest_bit(slots)
         slots &= slots - ONE
-        place = stack.slot[slot, PLACE]
+        place = stack.slot[slot].place
         value = value_at(rows.row, place, point, 0, lanes)
-        inside &= stack.slot[slot, SIDE] * value > rows.row[place, lanes + BASE]
+        inside &= stack.slot[slot].side * value > rows.hyperplane[place].row_base
     return inside
 
 
 @kernel
-def _write_facets(
-    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, results: Results, start: int, n: int, g: int
-) -> None:
+def _write_facets(program: Program, state: State, start: int, n: int, g: int) -> None:
     """List the hyperplanes that bound a region in full dimension, by number, with the region's side of each.
 
     A hyperplane touches the region in a facet unless its vertices all lie on another one that has more of them. Of
     hyperplanes that touch it in the same facet the first is named.
     """
+    control, arena, stack, rows, results = state.control, state.arena, state.stack, state.rows, state.results
     words = stack.used.shape[1]
     is_simple = True
     for i in range(n):
@@ -134,13 +149,13 @@ def _write_facets(
 
 @kernel
 def write_facets(
-    program: Program, control: Any, stack: Stack, rows: Rows, results: Results, w: int, slots: np.uint64
+    program: Program, control: Counters, stack: Stack, rows: Rows, results: Results, w: int, slots: np.uint64
 ) -> None:
     """Add hyperplanes to the facets of the region that is being written, in the order of their numbers."""
     facets = results.facets
-    index = control[EMITTED]
+    index = control.emitted
     begin = results.ends[index - 1, 0] if index > 0 else 0
-    end = control[FACETS_EMITTED]
+    end = control.facets_emitted
     while slots != NONE:
         slot = 64 * w + lowest_bit(slots)
         slots &= slots - ONE
@@ -152,18 +167,18 @@ def write_facets(
             facets[i, 2] = facets[i - 1, 2]
             i -= 1
         facets[i, 0] = number
-        facets[i, 1] = stack.slot[slot, SIDE]
+        facets[i, 1] = stack.slot[slot].side
         facets[i, 2] = slot
         end += 1
-    control[FACETS_EMITTED] = end
+    control.facets_emitted = end
 
 
 @kernel
 def _hyperplane_number(program: Program, stack: Stack, rows: Rows, slot: int) -> int:
-    place = stack.slot[slot, PLACE]
+    place = stack.slot[slot].place
     if place < program.domain_rows:
         return place
-    return program.domain_rows + rows.whole[place, program.dim + BREAK]
+    return program.domain_rows + rows.hyperplane[place].break_number
 
 
 @kernel
@@ -205,12 +220,12 @@ def _is_facet(program: Program, arena: Arena, stack: Stack, rows: Rows, start: i
 
 
 @kernel
-def _write_vertices(control: Any, arena: Arena, results: Results, start: int, n: int, d: int) -> None:
-    end = control[VERTICES_EMITTED]
+def _write_vertices(control: Counters, arena: Arena, results: Results, start: int, n: int, d: int) -> None:
+    end = control.vertices_emitted
     for i in range(n):
         v = arena.ids[start + i]
         for k in range(d):
             results.vertices[end + i, k] = arena.x[v, k]
         for w in range(results.vertex_tight.shape[1]):
             results.vertex_tight[end + i, w] = arena.bits[v, w]
-    control[VERTICES_EMITTED] = end + n
+    control.vertices_emitted = end + n

@@ -2,51 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from affinelens.engine.vertex.kernels.intrinsics import index
+from affinelens.engine.vertex.layout.state import Stack, State
 from affinelens.kernels.bits import NONE, lowest_bit
 from affinelens.kernels.compilation import inlined
-from affinelens.engine.vertex.layout.state import (
-    ARENA_TOP, ARENA_USED, DEPTH, END, IDS_TOP, IDS_USED, KIND, LIVE, NEXT, OLD_PLACE, OLD_SIDE, PHASE, PLACE, SIDE,
-    SELECTED, SLOT, STAGE, Stack,
-)  # fmt: skip
 
 
 @inlined
-def pop(control: Any, stack: Stack, f: int) -> None:
+def pop(state: State, f: int) -> None:
     """Take frame f, the topmost, away; slots mean again what they meant before it."""
+    control, stack = state.control, state.stack
     frame = stack.frame
-    slot = frame[f, SLOT]
+    slot = frame[f].slot
     if slot >= 0:
-        stack.slot[slot, PLACE] = frame[f, OLD_PLACE]
-        stack.slot[slot, SIDE] = frame[f, OLD_SIDE]
-    control[ARENA_USED] = frame[f, ARENA_TOP]
-    control[IDS_USED] = frame[f, IDS_TOP]
-    control[DEPTH] = f
+        stack.slot[slot].place = frame[f].old_place
+        stack.slot[slot].side = frame[f].old_side
+    control.arena_used = frame[f].arena_top
+    control.ids_used = frame[f].ids_top
+    control.depth = f
 
 
 @inlined
-def push(control: Any, frame: Any, f: int, stage: int, phase: int, kind: int) -> None:
+def push(state: State, f: int, stage: int, phase: int, kind: int) -> None:
     """Add a frame above frame f; its cell, cutting bits and sums are set by the caller."""
-    g = f + 1
-    frame[g, STAGE] = stage
-    frame[g, PHASE] = phase
-    frame[g, KIND] = kind
-    frame[g, NEXT] = 0
-    frame[g, END] = 0
-    frame[g, SLOT] = -1
-    frame[g, LIVE] = frame[f, LIVE]
-    frame[g, SELECTED] = frame[f, SELECTED]
-    frame[g, ARENA_TOP] = control[ARENA_USED]
-    frame[g, IDS_TOP] = control[IDS_USED]
-    control[DEPTH] = g + 1
+    control, stack = state.control, state.stack
+    frame = stack.frame
+    g = index(f + 1)
+    frame[g].stage = stage
+    frame[g].phase = phase
+    frame[g].kind = kind
+    frame[g].next = 0
+    frame[g].end = 0
+    frame[g].slot = -1
+    frame[g].live = frame[f].live
+    frame[g].selected = frame[f].selected
+    frame[g].arena_top = control.arena_used
+    frame[g].ids_top = control.ids_used
+    control.depth = g + 1
 
 
 @inlined
 def take_slot(stack: Stack, f: int, place: int) -> int:
     """Let the slot that frame f has, or a free one, stand for a hyperplane; returns it, or -1 if none is free."""
     frame, used = stack.frame, stack.used
-    slot = frame[f, SLOT]
+    slot = frame[f].slot
     if slot < 0:
         for w in range(used.shape[1]):
             if ~used[f, w] != NONE:
@@ -54,8 +53,8 @@ def take_slot(stack: Stack, f: int, place: int) -> int:
                 break
         if slot < 0:
             return -1
-        frame[f, SLOT] = slot
-        frame[f, OLD_PLACE] = stack.slot[slot, PLACE]
-        frame[f, OLD_SIDE] = stack.slot[slot, SIDE]
-    stack.slot[slot, PLACE] = place
+        frame[f].slot = slot
+        frame[f].old_place = stack.slot[slot].place
+        frame[f].old_side = stack.slot[slot].side
+    stack.slot[slot].place = place
     return slot

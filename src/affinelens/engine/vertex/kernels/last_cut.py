@@ -6,61 +6,58 @@ hyperplanes they lie on for their facets: so they are summed up and not kept, an
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from affinelens.kernels.bits import NONE, ONE, ZERO, count_bits
 from affinelens.engine.vertex.kernels.edges import list_edges, separate
 from affinelens.engine.vertex.kernels.emission import is_inside, placed, write_facets, write_region
 from affinelens.engine.vertex.kernels.frames import pop, take_slot
+from affinelens.engine.vertex.kernels.vertices import along, share_of_edge
+from affinelens.engine.vertex.layout import endings, kinds
+from affinelens.engine.vertex.layout.program_records import Program
+from affinelens.engine.vertex.layout.state import State
+from affinelens.kernels.bits import NONE, ONE, ZERO, count_bits
 from affinelens.kernels.compilation import merged
 from affinelens.kernels.lanes import LANES, load, splat, store, total
-from affinelens.engine.vertex.layout.program import BREAK_OFFSET, FOLLOWED, GROUPED, Program
-from affinelens.engine.vertex.layout.state import (
-    BREAK, COUNT, COUNT_ONLY, EMITTED, FACETS_EMITTED, FACET_COLUMN, FINISHED, FULL, IDS, IDS_USED, KIND, LIVE,
-    ORDINARY, ROOM, SIDE, STAGE, VERTEX_COLUMN, WORK, Arena, Results, Rows, Stack,
-)  # fmt: skip
-from affinelens.engine.vertex.kernels.vertices import along, share_of_edge
 
 # Not a last cut, or one that this way is not made for.
 ORDINARY_CUT = -1
 
 
 @merged
-def halve(
-    program: Program, control: Any, arena: Arena, stack: Stack, rows: Rows, results: Results, f: int, unit: int
-) -> int:
+def halve(program: Program, state: State, f: int, unit: int) -> int:
     """Write down both halves of frame f's cell and leave it, if that is all there is to do; else change nothing."""
+    control, arena, stack, rows, results = state.control, state.arena, state.stack, state.rows, state.results
     frame, ids, x, bits = stack.frame, arena.ids, arena.x, arena.bits
-    stage = frame[f, STAGE]
-    is_last = stage == program.stages - 1 and frame[f, LIVE] == 1 and count_bits(stack.cutting[f, 0]) == 1
-    if not is_last or frame[f, KIND] != ORDINARY or program.stage[stage, GROUPED] or stage < program.selected_stages:
+    stage = frame[f].stage
+    is_last = stage == program.stages - 1 and frame[f].live == 1 and count_bits(stack.cutting[f, 0]) == 1
+    if not is_last or frame[f].kind != kinds.ORDINARY:
         return ORDINARY_CUT
-    if control[COUNT_ONLY]:
-        control[EMITTED] += 2
-        control[WORK] += 4
+    if program.stage[stage].is_grouped or stage < program.selected_stages:
+        return ORDINARY_CUT
+    if control.count_only:
+        control.emitted += 2
+        control.work += 4
         results.counts[stage] += 2
-        pop(control, stack, f)
-        return FINISHED
-    if control[VERTEX_COLUMN] or program.stage[stage, FOLLOWED]:
+        pop(state, f)
+        return endings.FINISHED
+    if control.vertex_column or program.stage[stage].followed:
         return ORDINARY_CUT
-    d, words, index = program.dim, stack.used.shape[1], control[EMITTED]
+    d, words, index = program.dim, stack.used.shape[1], control.emitted
     if words > 1 or program.lanes > LANES:
         return ORDINARY_CUT
-    with_facets = control[FACET_COLUMN] != 0
-    if index + 2 > control[ROOM] or (with_facets and control[FACETS_EMITTED] + 128 > len(results.facets)):
-        return FULL if index > 0 else ORDINARY_CUT
-    n, start, top = frame[f, COUNT], frame[f, IDS], control[IDS_USED]
-    place = unit + program.domain_rows + program.stage[stage, BREAK_OFFSET]
+    with_facets = control.facet_column != 0
+    if index + 2 > control.room or (with_facets and control.facets_emitted + 128 > len(results.facets)):
+        return endings.FULL if index > 0 else ORDINARY_CUT
+    n, start, top = frame[f].count, frame[f].ids, control.ids_used
+    place = unit + program.domain_rows + program.stage[stage].break_offset
     if top + n > len(ids) or n + LANES > len(arena.upper):
         return ORDINARY_CUT
     slot = take_slot(stack, f, place)
-    n_below, n_above, n_level = separate(arena, start, n, top, words, stack.cutting.shape[1], unit)
+    n_below, n_above, n_level = separate(state, start, n, top, unit)
     if slot < 0 or n_level > 0:
         return ORDINARY_CUT
 
-    crossings = list_edges(arena, start, n, top, n_below, n_above, words, d)
+    crossings = list_edges(program, state, start, n, top, n_below, n_above)
     if crossings < 0:
         return ORDINARY_CUT
 
@@ -72,7 +69,7 @@ def halve(
         lower_used |= bits[v, 0]
         is_simple &= count_bits(bits[v, 0]) == d
     middle, middle_used = splat(0.0), ONE << np.uint64(slot)
-    row = load(rows.row, place * rows.row.shape[1])
+    row = load(rows.row, place * program.lanes)
     for i in range(crossings):
         p, q = arena.upper[arena.edge_upper[i]], ids[top + arena.edge_lower[i]]
         p_point, q_point = load(x, p * LANES), load(x, q * LANES)
@@ -92,24 +89,24 @@ def halve(
     shift, scale = load(program.shift, 0), load(program.scale, 0)
     lower = placed((lower + middle) / float(n_below + crossings), shift, scale)
     upper = placed(upper / float(n_above + crossings), shift, scale)
-    stack.slot[slot, SIDE] = -1
+    stack.slot[slot].side = -1
     store(arena.point, 0, lower)
     if not is_inside(stack, rows, arena.point, ZERO, lower_used, LANES):
         return ORDINARY_CUT
-    stack.slot[slot, SIDE] = 1
+    stack.slot[slot].side = 1
     store(arena.point, 0, upper)
     if not is_inside(stack, rows, arena.point, ZERO, upper_used, LANES):
         return ORDINARY_CUT
-    b = rows.whole[place, d + BREAK]
+    b = rows.hyperplane[place].break_number
     for side in range(2):
-        stack.slot[slot, SIDE] = 2 * side - 1
+        stack.slot[slot].side = 2 * side - 1
         rows.sign[b] = 2 * side - 1
         store(arena.point, 0, lower if side == 0 else upper)
         if with_facets:
             used = lower_used if side == 0 else upper_used
             write_facets(program, control, stack, rows, results, ZERO, used)
         write_region(program, control, rows, results, arena.point)
-    control[WORK] += 8 + n
+    control.work += 8 + n
     results.counts[stage] += 2
-    pop(control, stack, f)
-    return FINISHED
+    pop(state, f)
+    return endings.FINISHED

@@ -11,28 +11,39 @@ from __future__ import annotations
 
 import numpy as np
 
-from affinelens.kernels.bits import NONE, ONE, lowest_bit
 from affinelens.engine.vertex.kernels.error_bounds import row_base, summed, value_bound
+from affinelens.engine.vertex.kernels.row_values import values_at
+from affinelens.engine.vertex.kernels.sums import functions_at, units_at
+from affinelens.engine.vertex.layout.program_records import Program
+from affinelens.engine.vertex.layout.state import Rows, Stack, State
+from affinelens.kernels.bits import NONE, ONE, lowest_bit
 from affinelens.kernels.compilation import kernel
 from affinelens.kernels.lanes import LANES, above, chosen, load, splat, spread, store_bytes
-from affinelens.engine.vertex.layout.program import (
-    BREAK_COLUMNS, BREAK_OFFSET, FIXED_CONSTANT_ERROR, FIXED_ERROR, FOLLOWERS, GAP, GROUPED, LANE_OFFSET, LUMPED, NORM,
-    PADDED, PADDED_BREAKS, PLAIN, TARGET, TARGETS, UNIT_OFFSET, Program,
-)  # fmt: skip
-from affinelens.engine.vertex.kernels.stage_opening import functions_at, units_at
-from affinelens.engine.vertex.layout.state import (
-    BREAK, COUNT, H_BASE, H_SIZE, IDS, LIVE, Arena, Functions, Rows, Stack,
-)  # fmt: skip
-from affinelens.engine.vertex.kernels.vertices import values_at
 
 # Weights are rounded thrice and up to 2**16 terms are added; this is far more than that can change.
 _SLACK = 2.0**-30
 
 
 @kernel
+def is_unwanted(program: Program, stack: Stack, rows: Rows, f: int, stage: int) -> bool:
+    """Whether frame f's cell, which is one of the last stage, lies below a break of every clause."""
+    offset = program.stage[stage].break_offset
+    first = program.domain_rows + offset
+    for w in range(stack.frame[f].live):
+        cutting = stack.cutting[f, w]
+        while cutting != NONE:  # signs may be left over from another part
+            b = rows.hyperplane[first + 64 * w + lowest_bit(cutting)].break_number
+            cutting &= cutting - ONE
+            rows.sign[b] = 0
+            for k in range(program.hyperplane[b].first_follower, program.hyperplane[b + 1].first_follower):
+                rows.sign[program.followers[k]] = 0
+    return no_clause_holds(program, rows)
+
+
+@kernel
 def no_clause_holds(program: Program, rows: Rows) -> bool:
     """Whether every clause has a break whose sign is negative."""
-    offset = program.stage[program.stages - 1, BREAK_OFFSET]
+    offset = program.stage[program.stages - 1].break_offset
     for clause in program.wanted:
         possible = True
         for b in range(len(clause)):
@@ -43,31 +54,30 @@ def no_clause_holds(program: Program, rows: Rows) -> bool:
 
 
 @kernel
-def can_be_left(
-    program: Program, functions: Functions, arena: Arena, stack: Stack, rows: Rows, f: int, stage: int
-) -> bool:
+def can_be_left(program: Program, state: State, f: int, stage: int) -> bool:
     """Whether no part of frame f's cell, on which the stage before the last is open, can be wanted."""
+    arena, stack, rows, functions = state.arena, state.stack, state.rows, state.functions
     last = stage + 1
-    if program.stage[stage, GROUPED] or not program.stage[last, PLAIN]:
+    if program.stage[stage].is_grouped or not program.stage[last].is_plain:
         return False
-    passing = _list_passing(program, functions, stack, rows, f, stage)
+    passing = _list_passing(program, state, f, stage)
     if passing < 0:
         return False
-    d, levels, units = program.dim, functions.levels, program.unit.shape[1]
-    width, first_unit = program.stage[last, PADDED], program.stage[last, UNIT_OFFSET]
+    d, levels = program.dim, functions.levels
+    width, first_unit = program.stage[last].padded, program.stage[last].unit_offset
     start = units_at(program, functions, stack, f, last)
-    root, constant_root = np.sqrt(stack.spread[f, 2 * last]), np.sqrt(stack.spread[f, 2 * last + 1])
-    ids, n = stack.frame[f, IDS], stack.frame[f, COUNT]
+    root, constant_root = np.sqrt(stack.sums[f, last].square), np.sqrt(stack.sums[f, last].constant_square)
+    ids, n = stack.frame[f].ids, stack.frame[f].count
     columns = -1
-    for entry in range(program.stage[stage, TARGETS], program.stage[stage + 1, TARGETS]):
-        if program.target[entry, TARGET] == last:
-            columns = program.target[entry, BREAK_COLUMNS]
+    for entry in range(program.stage[stage].first_target, program.stage[stage + 1].first_target):
+        if program.target[entry].stage == last:
+            columns = program.target[entry].break_columns
     for j in range(0, width, LANES):
         u = first_unit + j
-        norm = load(program.unit, NORM * units + u)
-        error = summed(load(program.unit, FIXED_ERROR * units + u), norm, root)
-        constant_error = summed(load(program.unit, FIXED_CONSTANT_ERROR * units + u), norm, constant_root)
-        if program.accuracy[last, LUMPED] > 0.0:
+        norm = load(program.unit.norm, u)
+        error = summed(load(program.unit.fixed_error, u), norm, root)
+        constant_error = summed(load(program.unit.fixed_constant_error, u), norm, constant_root)
+        if program.stage[last].is_lumped > 0:
             constant_error = constant_error + error
         size = splat(0.0)
         for k in range(d):
@@ -83,7 +93,7 @@ def can_be_left(
             if columns >= 0:
                 for p in range(passing):
                     b = np.int64(functions.passed[p])
-                    most = _largest_value(program, functions, arena, stack, f, stage, b, v)
+                    most = _largest_value(program, state, f, stage, b, v)
                     if not most <= 0.0:
                         weight = load(program.columns, columns + b * width + j)
                         share = most * chosen(above(splat(0.0), weight), splat(0.0), weight)
@@ -91,41 +101,41 @@ def can_be_left(
             below &= above(reach * -_SLACK, total)
             if below == 0:
                 break
-        store_bytes(rows.sign, program.stage[last, BREAK_OFFSET] + j, spread(below) * np.uint64(255))
+        store_bytes(rows.sign, program.stage[last].break_offset + j, spread(below) * np.uint64(255))
     return no_clause_holds(program, rows)
 
 
 @kernel
-def _list_passing(program: Program, functions: Functions, stack: Stack, rows: Rows, f: int, stage: int) -> int:
+def _list_passing(program: Program, state: State, f: int, stage: int) -> int:
     """List the stage's breaks that only part of frame f's cell lies above; returns how many, or -1 if one has a gap."""
-    offset, lane = program.stage[stage, BREAK_OFFSET], program.stage[stage, LANE_OFFSET]
+    stack, rows, functions = state.stack, state.rows, state.functions
+    offset, lane = program.stage[stage].break_offset, program.stage[stage].lane_offset
     first = program.domain_rows + offset
     count = 0
-    for w in range(stack.frame[f, LIVE]):
+    for w in range(stack.frame[f].live):
         cutting = stack.cutting[f, w]
         while cutting != NONE:
-            b = rows.whole[first + 64 * w + lowest_bit(cutting), program.dim + BREAK]
+            b = rows.hyperplane[first + 64 * w + lowest_bit(cutting)].break_number
             cutting &= cutting - ONE
             functions.passed[count] = b - offset
             count += 1
-            for k in range(program.hyperplane[b, FOLLOWERS], program.hyperplane[b + 1, FOLLOWERS]):
+            for k in range(program.hyperplane[b].first_follower, program.hyperplane[b + 1].first_follower):
                 functions.passed[count] = program.followers[k] - offset
                 count += 1
     for i in range(count):
-        if program.step[GAP, lane + functions.passed[i]] != 0.0:
+        if program.step.gap[lane + functions.passed[i]] != 0.0:
             return -1
     return count
 
 
 @kernel
-def _largest_value(
-    program: Program, functions: Functions, arena: Arena, stack: Stack, f: int, stage: int, b: np.int64, v: int
-) -> float:
+def _largest_value(program: Program, state: State, f: int, stage: int, b: np.int64, v: int) -> float:
     """The most that a break's function can be at a vertex."""
+    arena, stack, functions = state.arena, state.stack, state.functions
     levels, table, d = functions.levels, functions.hyperplane, program.dim
-    stride, lane = program.stage[stage, PADDED_BREAKS], program.stage[stage, LANE_OFFSET] + b
+    stride, lane = program.stage[stage].padded_breaks, program.stage[stage].lane_offset + b
     start = functions_at(program, functions, stack, f, stage) + b
     value = levels[start + d * stride]
     for k in range(d):
         value += levels[start + k * stride] * arena.x[v, k]
-    return value + value_bound(table[H_BASE, lane], table[H_SIZE, lane], arena.off[v])
+    return value + value_bound(table.row_base[lane], table.row_size[lane], arena.off[v])

@@ -6,45 +6,50 @@ regions in a cell are shared out among its parts by one entry of their patterns 
 
 from __future__ import annotations
 
-from typing import Any
 
+from affinelens.engine.vertex.layout import kinds
+from affinelens.engine.vertex.layout.program_records import Program
+from affinelens.engine.vertex.layout.stack_records import Counters
+from affinelens.engine.vertex.layout.state import Stack, State
 from affinelens.kernels.compilation import inlined, kernel
-from affinelens.engine.vertex.layout.program import BREAK_OFFSET, CHOICE, CHOICE_OFFSET, POSITION, Program
-from affinelens.engine.vertex.layout.state import BREAK, CLIPPED, GROUP, KIND, SELECTED, STAGE, UNIT, WORK, Rows, Stack
 
 
 @inlined
-def select_side(program: Program, control: Any, stack: Stack, rows: Rows, f: int, side: int) -> int:
+def select_side(program: Program, state: State, f: int, side: int) -> int:
     """Put first the regions that lie on one side of frame f's cut, 1 being above; returns how many."""
-    stage = stack.frame[f, STAGE]
-    if stage < 0 or stage >= program.selected_stages or stack.frame[f, KIND] == CLIPPED:
-        return stack.frame[f, SELECTED]
-    place = program.domain_rows + program.stage[stage, BREAK_OFFSET] + stack.frame[f, UNIT]
-    b = rows.whole[place, program.dim + BREAK]
-    choice = program.stage[stage, CHOICE_OFFSET] + program.hyperplane[b, CHOICE]
-    position = program.hyperplane[b, POSITION]
+    control, stack, rows = state.control, state.stack, state.rows
+    stage = stack.frame[f].stage
+    if stage < 0 or stage >= program.selected_stages or stack.frame[f].kind == kinds.CLIPPED:
+        return stack.frame[f].selected
+    place = program.domain_rows + program.stage[stage].break_offset + stack.frame[f].unit
+    b = rows.hyperplane[place].break_number
+    choice = program.stage[stage].choice_offset + program.hyperplane[b].choice
+    position = program.hyperplane[b].position
     if side == 0:
         return _put_first(program, control, stack, f, choice, 0, position)
     return _put_first(program, control, stack, f, choice, position + 1, 1 << 30)
 
 
 @inlined
-def select_winner(program: Program, control: Any, stack: Stack, f: int, candidate: int) -> int:
+def select_winner(program: Program, state: State, f: int, candidate: int) -> int:
     """Put first the regions in frame f's cell in which a candidate wins its group; returns how many."""
-    if stack.frame[f, STAGE] >= program.selected_stages:
-        return stack.frame[f, SELECTED]
-    return _put_first(program, control, stack, f, stack.frame[f, GROUP], candidate, candidate)
+    control, stack = state.control, state.stack
+    if stack.frame[f].stage >= program.selected_stages:
+        return stack.frame[f].selected
+    return _put_first(program, control, stack, f, stack.frame[f].group, candidate, candidate)
 
 
 @kernel
-def _put_first(program: Program, control: Any, stack: Stack, f: int, choice: int, lowest: int, highest: int) -> int:
+def _put_first(
+    program: Program, control: Counters, stack: Stack, f: int, choice: int, lowest: int, highest: int
+) -> int:
     """Put first those regions in frame f's cell that are on one of some pieces of a choice; returns how many."""
     order, found = stack.selected, 0
-    for i in range(stack.frame[f, SELECTED]):
+    for i in range(stack.frame[f].selected):
         region = order[i]
         if lowest <= program.selection[region, choice] <= highest:
             order[i] = order[found]
             order[found] = region
             found += 1
-    control[WORK] += stack.frame[f, SELECTED] >> 2
+    control.work += stack.frame[f].selected >> 2
     return found

@@ -6,280 +6,44 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.kernels.bits import NONE, ZERO, count_bits, lowest_bit
 from affinelens.engine.vertex.kernels.error_bounds import row_base, squared, squares, summed, value_bound
+from affinelens.engine.vertex.kernels.row_values import values_at
+from affinelens.engine.vertex.kernels.signs import block_of
+from affinelens.engine.vertex.kernels.sums import add_bases, functions_at, is_carried, units_at
+from affinelens.engine.vertex.layout.program_records import Program
+from affinelens.engine.vertex.layout.state import Functions, Rows, Stack, State
+from affinelens.kernels.bits import NONE, ZERO, count_bits, lowest_bit
 from affinelens.kernels.compilation import inlined, kernel
 from affinelens.kernels.lanes import LANES, PLACES, above, load, splat, spread, store, store_bytes, store_places
-from affinelens.engine.vertex.layout.program import (
-    BASED, BASE_COLUMNS, BASE_SLOPE, BREAKS, BREAK_COLUMNS, BREAK_OFFSET, BREAK_ROUNDING, CHOICES, CHOICE_OFFSET,
-    COPIED_BREAK, COPIED_LANE, ERROR_NORM, FIRST_UNIT, FIXED_CONSTANT_ERROR, FIXED_ERROR, FIXED_NORM, FOLLOWED,
-    FOLLOWERS, GAP, GROUPED, GROUP_SIZE, JUMP, LANE_OFFSET, LEADER, LUMPED, MINUS, NORM, ORIENTATION, PADDED,
-    PADDED_BREAKS, PAIRS, PLAIN, PLUS, QUANTUM, ROUNDING, ROW_NORM, TARGET, TARGETS, TARGET_ROUNDING, THRESHOLD,
-    UNITS, UNIT_OFFSET, Program,
-)  # fmt: skip
-from affinelens.engine.vertex.layout.state import (
-    BASE, BLOCK_BASE, BLOCK_SIZE, BREAK, CONSTANT_ERROR, DECIDED, ERROR, FINISHED, GROW_LEVELS, H_BASE,
-    H_CONSTANT_ERROR, H_CONSTANT_SQUARE, H_ERROR, H_SIZE, H_SQUARE, IS_WHOLE, LEVEL, SIZE, Arena, Functions, Rows,
-    Stack,
-)  # fmt: skip
-from affinelens.engine.vertex.kernels.vertices import block_of, values_at
-
 
 _SMALLEST = 5e-324
 
 
 @inlined
-def inherit_sums(program: Program, stack: Stack, f: int, g: int) -> None:
-    """Frame g starts with the sums of frame f."""
-    for stage in range(program.stages):
-        stack.frame[g, LEVEL + stage] = stack.frame[f, LEVEL + stage]
-        stack.spread[g, 2 * stage] = stack.spread[f, 2 * stage]
-        stack.spread[g, 2 * stage + 1] = stack.spread[f, 2 * stage + 1]
-
-
-@inlined
-def room_for_levels(program: Program, functions: Functions, stack: Stack, f: int, stage: int, more: int) -> bool:
-    """Whether the sums that a stage adds to can be written a number of times more."""
-    for entry in range(program.stage[stage, TARGETS], program.stage[stage + 1, TARGETS]):
-        target = program.target[entry, TARGET]
-        if stack.frame[f, LEVEL + target] + more >= functions.level[1, target]:
-            return False
-    return True
-
-
-@inlined
-def units_at(program: Program, functions: Functions, stack: Stack, f: int, stage: int) -> int:
-    """Where a stage's pre-activations on the cell of frame f are, or what is summed up of them so far."""
-    size = (program.dim + 1) * program.stage[stage, PADDED]
-    return functions.level[0, stage] + stack.frame[f, LEVEL + stage] * size
-
-
-@inlined
-def _next_level(program: Program, functions: Functions, stack: Stack, f: int, target: int) -> int:
-    """Where frame f's current sum for a stage is; the next level, one sum further on, becomes its current one."""
-    old = units_at(program, functions, stack, f, target)
-    stack.frame[f, LEVEL + target] += 1
-    return old
-
-
-@inlined
-def is_carried(program: Program, stage: int) -> bool:
-    """Whether the sums of later stages change whenever one of this stage's breaks is passed."""
-    has_targets = program.stage[stage, TARGETS] < program.stage[stage + 1, TARGETS]
-    return has_targets and not program.stage[stage, GROUPED]
-
-
-@inlined
-def functions_at(program: Program, functions: Functions, stack: Stack, f: int, stage: int) -> int:
-    """Where a stage's hyperplanes on the cell of frame f are: where its units are, if they are just their zeros."""
-    if program.stage[stage, PLAIN]:
-        return units_at(program, functions, stack, f, stage)
-    return (program.dim + 1) * program.stage[stage, LANE_OFFSET]
-
-
-@inlined
-def add_breaks(program: Program, functions: Functions, stack: Stack, f: int, stage: int, passed: int) -> int:
-    """Add the columns of the breaks listed in ``passed`` to the sums of frame f."""
-    if passed == 0:
-        return FINISHED
-    if not room_for_levels(program, functions, stack, f, stage, 1):
-        return GROW_LEVELS
-    offset, stride = program.stage[stage, LANE_OFFSET], program.stage[stage, PADDED_BREAKS]
-    coefficients, constants = 0.0, 0.0
-    for i in range(passed):
-        b = offset + functions.passed[i]
-        coefficients += functions.hyperplane[H_SQUARE, b]
-        constants += functions.hyperplane[H_CONSTANT_SQUARE, b]
-    start = functions_at(program, functions, stack, f, stage)
-    for entry in range(program.stage[stage, TARGETS], program.stage[stage + 1, TARGETS]):
-        target = program.target[entry, TARGET]
-        old = _next_level(program, functions, stack, f, target)
-        _add_columns(
-            functions.levels, old, program.columns, program.target[entry, BREAK_COLUMNS], start, stride,
-            functions.passed, passed, program.stage[target, PADDED], program.dim,
-        )  # fmt: skip
-        stack.spread[f, 2 * target] += coefficients
-        stack.spread[f, 2 * target + 1] += constants
-    return FINISHED
-
-
-@inlined
-def _add_columns(
-    levels: Any, old: int, columns: Any, first_column: int, start: int, stride: int, breaks: Any, passed: int,
-    width: int, d: int,
-) -> None:  # fmt: skip
-    """The next level is the old one plus columns times rows, in blocks whose sums stay in registers."""
-    new = (d + 1) * width
-    k = 0
-    while k + 3 <= d + 1:  # three rows by sixteen columns
-        r0, at0 = start + k * stride, old + k * width
-        for j in range(0, width - LANES, 2 * LANES):
-            a0, a1, a2 = at0 + j, at0 + width + j, at0 + 2 * width + j
-            s00, s01 = load(levels, a0), load(levels, a0 + LANES)
-            s10, s11 = load(levels, a1), load(levels, a1 + LANES)
-            s20, s21 = load(levels, a2), load(levels, a2 + LANES)
-            for i in range(passed):
-                b = np.int64(breaks[i])
-                column = first_column + b * width + j
-                c0, c1 = load(columns, column), load(columns, column + LANES)
-                f0, f1, f2 = levels[r0 + b], levels[r0 + stride + b], levels[r0 + 2 * stride + b]
-                s00, s01 = s00 + f0 * c0, s01 + f0 * c1
-                s10, s11 = s10 + f1 * c0, s11 + f1 * c1
-                s20, s21 = s20 + f2 * c0, s21 + f2 * c1
-            store(levels, new + a0, s00)
-            store(levels, new + a0 + LANES, s01)
-            store(levels, new + a1, s10)
-            store(levels, new + a1 + LANES, s11)
-            store(levels, new + a2, s20)
-            store(levels, new + a2 + LANES, s21)
-        if width & LANES:
-            for m in range(k, k + 3):
-                row, rest = start + m * stride, width - LANES
-                _add_to_row(levels, old + m * width, new, columns, first_column, row, breaks, passed, width, rest)
-        k += 3
-    while k <= d:
-        row = start + k * stride
-        _add_to_row(levels, old + k * width, new, columns, first_column, row, breaks, passed, width, ZERO)
-        k += 1
-
-
-@inlined
-def _add_to_row(
-    levels: Any, at: int, new: int, columns: Any, first_column: int, row: int, breaks: Any, passed: int, width: int,
-    j: int,
-) -> None:  # fmt: skip
-    """As :func:`_add_columns`, for one row, from column j on."""
-    while j + 4 * LANES <= width:
-        s0, s1 = load(levels, at + j), load(levels, at + j + LANES)
-        s2, s3 = load(levels, at + j + 2 * LANES), load(levels, at + j + 3 * LANES)
-        for i in range(passed):
-            b = np.int64(breaks[i])
-            factor, column = levels[row + b], first_column + b * width + j
-            s0, s1 = s0 + factor * load(columns, column), s1 + factor * load(columns, column + LANES)
-            s2 = s2 + factor * load(columns, column + 2 * LANES)
-            s3 = s3 + factor * load(columns, column + 3 * LANES)
-        store(levels, new + at + j, s0)
-        store(levels, new + at + j + LANES, s1)
-        store(levels, new + at + j + 2 * LANES, s2)
-        store(levels, new + at + j + 3 * LANES, s3)
-        j += 4 * LANES
-    while j < width:
-        s0 = load(levels, at + j)
-        for i in range(passed):
-            b = np.int64(breaks[i])
-            s0 = s0 + levels[row + b] * load(columns, first_column + b * width + j)
-        store(levels, new + at + j, s0)
-        j += LANES
-
-
-@kernel
-def _add_unit(
-    program: Program, functions: Functions, stack: Stack, f: int, stage: int, entry: int, old: int, columns: int,
-    unit: int, slope: float,
-) -> None:  # fmt: skip
-    """The next level is the old one plus a column times a unit's function; columns already hold the slope."""
-    d = program.dim
-    padded = program.stage[stage, PADDED]
-    target = program.target[entry, TARGET]
-    width = program.stage[target, PADDED]
-    new = units_at(program, functions, stack, f, target)
-    units = units_at(program, functions, stack, f, stage)
-    size = 0.0
-    for k in range(d + 1):
-        factor = functions.levels[units + k * padded + unit]
-        if k < d:
-            size += abs(factor)
-        source = functions.levels[old + k * width : old + (k + 1) * width]
-        target_row = functions.levels[new + k * width : new + (k + 1) * width]
-        column = program.columns[columns : columns + width]
-        for j in range(width):
-            target_row[j] = source[j] + factor * column[j]
-    u = program.stage[stage, UNIT_OFFSET] + unit
-    constant = abs(functions.levels[units + d * padded + unit])
-    rounding = program.accuracy[target, ROUNDING]
-    if program.accuracy[stage, LUMPED] > 0.0:
-        stack.spread[f, 2 * target] += squared(slope, 0.0, rounding, size + constant, 0.0)
-        return
-    stack.spread[f, 2 * target] += squared(slope, functions.unit[H_ERROR, u], rounding, size, 0.0)
-    stack.spread[f, 2 * target + 1] += squared(slope, functions.unit[H_CONSTANT_ERROR, u], rounding, constant, 0.0)
-
-
-@kernel
-def name_winners(program: Program, rows: Rows, stage: int) -> None:
-    """Find each group's winner on a finished cell.
-
-    The signs between it and its rivals are known; those between losers may be out of date, and do not matter.
-    """
-    first = program.stage[stage, BREAK_OFFSET]
-    for choice in range(program.stage[stage, CHOICE_OFFSET], program.stage[stage + 1, CHOICE_OFFSET]):
-        size, table = program.group[choice, GROUP_SIZE], program.group[choice, PAIRS]
-        winner = 0
-        for rival in range(1, size):
-            if rows.sign[first + program.pairs[table + winner * size + rival]] < 0:
-                winner = rival
-        rows.winner[choice] = winner
-
-
-@kernel
-def add_winners(program: Program, functions: Functions, rows: Rows, stack: Stack, f: int, stage: int) -> None:
-    """Add the winners of a stage's groups to the sums of frame f; there is room."""
-    for entry in range(program.stage[stage, TARGETS], program.stage[stage + 1, TARGETS]):
-        target = program.target[entry, TARGET]
-        width = program.stage[target, PADDED]
-        source = _next_level(program, functions, stack, f, target)
-        for group in range(program.stage[stage, CHOICES]):
-            choice = program.stage[stage, CHOICE_OFFSET] + group
-            unit = program.group[choice, FIRST_UNIT] + rows.winner[choice]
-            column = program.target[entry, BREAK_COLUMNS] + group * width
-            _add_unit(program, functions, stack, f, stage, entry, source, column, unit, 1.0)
-            source = units_at(program, functions, stack, f, target)
-
-
-@kernel
-def _add_bases(program: Program, functions: Functions, stack: Stack, f: int, stage: int) -> None:
-    """Add what units contribute below all their breaks; there is room."""
-    for entry in range(program.stage[stage, TARGETS], program.stage[stage + 1, TARGETS]):
-        target = program.target[entry, TARGET]
-        width = program.stage[target, PADDED]
-        old = _next_level(program, functions, stack, f, target)
-        new = old + (program.dim + 1) * width
-        for i in range((program.dim + 1) * width):
-            functions.levels[new + i] = functions.levels[old + i]
-        for unit in range(program.stage[stage, UNITS]):
-            slope = abs(program.unit[BASE_SLOPE, program.stage[stage, UNIT_OFFSET] + unit])
-            if slope != 0.0:
-                column = program.target[entry, BASE_COLUMNS] + unit * width
-                _add_unit(program, functions, stack, f, stage, entry, new, column, unit, slope)
-
-
-@inlined
-def open_stage(
-    program: Program, functions: Functions, stack: Stack, rows: Rows, control: Any, arena: Arena, f: int, stage: int,
-    first: int, n: int,
-) -> tuple[int, int]:  # fmt: skip
+def open_stage(program: Program, state: State, f: int, stage: int, first: int, n: int) -> tuple[int, int]:
     """Make the stage's functions on the cell of frame f, with n vertices, and decide those that clearly miss it.
 
     Returns how many hyperplanes are left as candidates, which are written to the stage's rows, and how many breaks are
     known to be passed, which are listed. The candidates' signs at the vertices, as far as clear, are written to their
     bits.
     """
+    control, arena, stack, rows, functions = state.control, state.arena, state.stack, state.rows, state.functions
     d = program.dim
-    plain = program.stage[stage, PLAIN] > 0
+    plain = program.stage[stage].is_plain > 0
     if not plain:
         _make_hyperplanes(program, functions, stack, rows, f, stage)
-    root, constant_root = np.sqrt(stack.spread[f, 2 * stage]), np.sqrt(stack.spread[f, 2 * stage + 1])
-    count, offset = program.stage[stage, BREAKS], program.stage[stage, BREAK_OFFSET]
-    width, lane_offset = program.stage[stage, PADDED_BREAKS], program.stage[stage, LANE_OFFSET]
-    if program.stage[stage, GROUPED] or program.stage[stage, FOLLOWED]:
+    root, constant_root = np.sqrt(stack.sums[f, stage].square), np.sqrt(stack.sums[f, stage].constant_square)
+    count, offset = program.stage[stage].breaks, program.stage[stage].break_offset
+    width, lane_offset = program.stage[stage].padded_breaks, program.stage[stage].lane_offset
+    if program.stage[stage].is_grouped or program.stage[stage].followed:
         for b in range(offset, offset + count):
             rows.place[b] = -1
-    total = functions.hyperplane.shape[1]
-    first_unit, units = program.stage[stage, UNIT_OFFSET], program.unit.shape[1]
+    first_unit = program.stage[stage].unit_offset
     start = functions_at(program, functions, stack, f, stage)
     levels, table, x = functions.levels, functions.hyperplane, arena.x
-    rounding = program.accuracy[stage, TARGET_ROUNDING]
+    rounding = program.stage[stage].target_rounding
     carries = is_carried(program, stage)
-    lumped = program.accuracy[stage, LUMPED] > 0.0
+    lumped = program.stage[stage].is_lumped > 0
     words = stack.used.shape[1]
     for v in range(first, first + n):
         for w in range(words, arena.bits.shape[1]):
@@ -289,34 +53,34 @@ def open_stage(
         b = lane_offset + j
         if plain:
             u = first_unit + j
-            norm = load(program.unit, NORM * units + u)
-            error = summed(load(program.unit, FIXED_ERROR * units + u), norm, root)
-            constant_error = summed(load(program.unit, FIXED_CONSTANT_ERROR * units + u), norm, constant_root)
+            norm = load(program.unit.norm, u)
+            error = summed(load(program.unit.fixed_error, u), norm, root)
+            constant_error = summed(load(program.unit.fixed_constant_error, u), norm, constant_root)
             if lumped:
                 constant_error = constant_error + error
-            store(table, H_ERROR * total + b, error)
-            store(table, H_CONSTANT_ERROR * total + b, constant_error)
-            if program.stage[stage, BASED]:
-                store(functions.unit, H_ERROR * units + u, error)
-                store(functions.unit, H_CONSTANT_ERROR * units + u, constant_error)
+            store(table.error, b, error)
+            store(table.constant_error, b, constant_error)
+            if program.stage[stage].has_bases:
+                store(functions.unit.error, u, error)
+                store(functions.unit.constant_error, u, constant_error)
         else:
-            error, constant_error = load(table, H_ERROR * total + b), load(table, H_CONSTANT_ERROR * total + b)
+            error, constant_error = load(table.error, b), load(table.constant_error, b)
         size = splat(0.0)
         for k in range(d):
             size = size + abs(load(levels, start + k * width + j))
         constant = load(levels, start + d * width + j)
         base = row_base(error, constant_error, size, constant, d)
-        store(table, H_SIZE * total + b, size)
-        store(table, H_BASE * total + b, base)
+        store(table.row_size, b, size)
+        store(table.row_base, b, base)
         if carries:
-            jump, gap = abs(load(program.step, JUMP * total + b)), load(program.step, GAP * total + b)
+            jump, gap = abs(load(program.step.jump, b)), load(program.step.gap, b)
             if lumped:
                 reach, none = size + abs(constant), splat(0.0)
-                store(table, H_SQUARE * total + b, squares(jump, none, rounding, reach, none))
-                store(table, H_CONSTANT_SQUARE * total + b, squares(none, none, rounding, none, gap))
+                store(table.square, b, squares(jump, none, rounding, reach, none))
+                store(table.constant_square, b, squares(none, none, rounding, none, gap))
             else:
-                store(table, H_SQUARE * total + b, squares(jump, error, rounding, size, splat(0.0)))
-                store(table, H_CONSTANT_SQUARE * total + b, squares(jump, constant_error, rounding, abs(constant), gap))
+                store(table.square, b, squares(jump, error, rounding, size, splat(0.0)))
+                store(table.constant_square, b, squares(jump, constant_error, rounding, abs(constant), gap))
         over, under = 255, 255
         for v in range(first, first + n):
             value = values_at(levels, start + j, width, constant, x, v, d)
@@ -341,26 +105,26 @@ def open_stage(
         if carries:
             store_places(functions.passed, passed, PLACES[over], j)
             passed += count_bits(np.uint64(over))
-    control[DECIDED] += n * count
+    control.decided += n * count
     if lumped:
         _carry_errors(program, stack, f, stage, root, constant_root)
-    if program.stage[stage, FOLLOWED]:
-        for i in range(program.hyperplane[offset, FOLLOWERS], program.hyperplane[offset + count, FOLLOWERS]):
+    if program.stage[stage].followed:
+        for i in range(program.hyperplane[offset].first_follower, program.hyperplane[offset + count].first_follower):
             follower = program.followers[i]
-            if rows.place[program.hyperplane[follower, LEADER]] < 0:
+            if rows.place[program.hyperplane[follower].leader] < 0:
                 passed = follow(program, functions, rows, offset, follower, passed)
-    if program.stage[stage, BASED]:
-        _add_bases(program, functions, stack, f, stage)
+    if program.stage[stage].has_bases:
+        add_bases(program, state, f, stage)
     return candidates, passed
 
 
 @kernel
 def _carry_errors(program: Program, stack: Stack, f: int, stage: int, root: float, constant_root: float) -> None:
     """Add the errors of a stage's functions, as one vector, to those that later stages are made from."""
-    accuracy = program.accuracy
-    norm = accuracy[stage, FIXED_NORM] + accuracy[stage, ROW_NORM] * root + accuracy[stage, ERROR_NORM] * constant_root
-    for entry in range(program.stage[stage, TARGETS], program.stage[stage + 1, TARGETS]):
-        stack.spread[f, 2 * program.target[entry, TARGET] + 1] += squared(1.0, norm, 0.0, 0.0, 0.0)
+    here = program.stage[stage]
+    norm = here.fixed_norm + here.row_norm * root + here.error_norm * constant_root
+    for entry in range(program.stage[stage].first_target, program.stage[stage + 1].first_target):
+        stack.sums[f, program.target[entry].stage].constant_square += squared(1.0, norm, 0.0, 0.0, 0.0)
 
 
 @inlined
@@ -384,20 +148,20 @@ def _make_hyperplanes(
     A unit that repeats a ReLU is as accurate as it, and where that is off it is exactly zero.
     """
     source = units_at(program, functions, stack, f, stage)
-    root, constant_root = np.sqrt(stack.spread[f, 2 * stage]), np.sqrt(stack.spread[f, 2 * stage + 1])
-    first = program.stage[stage, UNIT_OFFSET]
-    for u in range(first, first + program.stage[stage, UNITS]):
-        norm = program.unit[NORM, u]
-        functions.unit[H_ERROR, u] = summed(program.unit[FIXED_ERROR, u], norm, root)
-        functions.unit[H_CONSTANT_ERROR, u] = summed(program.unit[FIXED_CONSTANT_ERROR, u], norm, constant_root)
-        if program.accuracy[stage, LUMPED] > 0.0:
-            functions.unit[H_CONSTANT_ERROR, u] += functions.unit[H_ERROR, u]
-        lane = program.copy[u, COPIED_LANE]
+    root, constant_root = np.sqrt(stack.sums[f, stage].square), np.sqrt(stack.sums[f, stage].constant_square)
+    first = program.stage[stage].unit_offset
+    for u in range(first, first + program.stage[stage].units):
+        norm = program.unit.norm[u]
+        functions.unit.error[u] = summed(program.unit.fixed_error[u], norm, root)
+        functions.unit.constant_error[u] = summed(program.unit.fixed_constant_error[u], norm, constant_root)
+        if program.stage[stage].is_lumped > 0:
+            functions.unit.constant_error[u] += functions.unit.error[u]
+        lane = program.copy[u].lane
         if lane >= 0:
-            is_on = rows.sign[program.copy[u, COPIED_BREAK]] > 0
-            functions.unit[H_ERROR, u] = functions.hyperplane[H_ERROR, lane] if is_on else 0.0
-            functions.unit[H_CONSTANT_ERROR, u] = functions.hyperplane[H_CONSTANT_ERROR, lane] if is_on else 0.0
-    for b in range(program.stage[stage, BREAKS]):
+            is_on = rows.sign[program.copy[u].break_number] > 0
+            functions.unit.error[u] = functions.hyperplane.error[lane] if is_on else 0.0
+            functions.unit.constant_error[u] = functions.hyperplane.constant_error[lane] if is_on else 0.0
+    for b in range(program.stage[stage].breaks):
         _make_hyperplane(program, functions, rows, stage, source, b)
 
 
@@ -408,22 +172,22 @@ def _make_hyperplane(program: Program, functions: Functions, rows: Rows, stage: 
     Between a ReLU that is on and one that is off there is none: the former is larger all over the cell.
     """
     d = program.dim
-    width = program.stage[stage, PADDED]
-    stride, lane = program.stage[stage, PADDED_BREAKS], program.stage[stage, LANE_OFFSET]
-    first, offset = program.stage[stage, UNIT_OFFSET], program.stage[stage, BREAK_OFFSET]
-    plus, minus = program.hyperplane[offset + b, PLUS], program.hyperplane[offset + b, MINUS]
-    threshold = program.step[THRESHOLD, lane + b]
-    error = functions.unit[H_ERROR, first + plus]
-    constant_error = functions.unit[H_CONSTANT_ERROR, first + plus]
-    rounding = program.accuracy[stage, BREAK_ROUNDING]
+    width = program.stage[stage].padded
+    stride, lane = program.stage[stage].padded_breaks, program.stage[stage].lane_offset
+    first, offset = program.stage[stage].unit_offset, program.stage[stage].break_offset
+    plus, minus = program.hyperplane[offset + b].plus, program.hyperplane[offset + b].minus
+    threshold = program.step.threshold[lane + b]
+    error = functions.unit.error[first + plus]
+    constant_error = functions.unit.constant_error[first + plus]
+    rounding = program.stage[stage].break_rounding
     if minus >= 0:
-        error += functions.unit[H_ERROR, first + minus]
-        constant_error += functions.unit[H_CONSTANT_ERROR, first + minus]
+        error += functions.unit.error[first + minus]
+        constant_error += functions.unit.constant_error[first + minus]
     size = 0.0
-    plus_size = functions.unit[H_ERROR, first + plus] + functions.unit[H_CONSTANT_ERROR, first + plus]
+    plus_size = functions.unit.error[first + plus] + functions.unit.constant_error[first + plus]
     minus_size = 0.0
     if minus >= 0:
-        minus_size = functions.unit[H_ERROR, first + minus] + functions.unit[H_CONSTANT_ERROR, first + minus]
+        minus_size = functions.unit.error[first + minus] + functions.unit.constant_error[first + minus]
     for k in range(d + 1):
         value = functions.levels[source + k * width + plus]
         size = abs(value) + (size if k < d else 0.0)
@@ -447,8 +211,8 @@ def _make_hyperplane(program: Program, functions: Functions, rows: Rows, stage: 
             for k in range(d + 1):
                 functions.levels[(d + 1) * lane + k * stride + b] = float(larger) if k == d else 0.0
             error, constant_error = 0.0, 0.0
-    functions.hyperplane[H_ERROR, lane + b] = error
-    functions.hyperplane[H_CONSTANT_ERROR, lane + b] = constant_error
+    functions.hyperplane.error[lane + b] = error
+    functions.hyperplane.constant_error[lane + b] = constant_error
 
 
 @kernel
@@ -461,7 +225,7 @@ def _comparison(program: Program, rows: Rows, zero_plus: bool, zero_minus: bool,
 
 @inlined
 def _is_on(program: Program, rows: Rows, u: int) -> bool:
-    return program.copy[u, COPIED_LANE] >= 0 and rows.sign[program.copy[u, COPIED_BREAK]] > 0
+    return program.copy[u].lane >= 0 and rows.sign[program.copy[u].break_number] > 0
 
 
 @inlined
@@ -469,38 +233,35 @@ def _write_row(
     program: Program, functions: Functions, rows: Rows, stage: int, start: int, b: int, candidate: int
 ) -> None:
     """Copy a hyperplane that may cut the cell to where vertices are tested against it."""
-    d, lanes = program.dim, program.lanes
+    d = program.dim
     stride, lane, offset = (
-        program.stage[stage, PADDED_BREAKS], program.stage[stage, LANE_OFFSET] + b, program.stage[stage, BREAK_OFFSET],
+        program.stage[stage].padded_breaks, program.stage[stage].lane_offset + b, program.stage[stage].break_offset,
     )  # fmt: skip
     place = program.domain_rows + offset + candidate
-    block, width = block_of(program, stage)
-    row, whole, table = rows.row, rows.whole, functions.hyperplane
+    begin, width = block_of(program, stage)
+    row, block, hyperplane, table = rows.row, rows.block, rows.hyperplane[place], functions.hyperplane
     for k in range(d + 1):
         coefficient = functions.levels[start + k * stride + b]
         row[place, k] = coefficient
-        rows.block[block + k * width + candidate] = coefficient
-    base, size = table[H_BASE, lane], table[H_SIZE, lane]
-    row[place, lanes + BASE] = base
-    row[place, lanes + SIZE] = size
-    rows.block[block + (d + BLOCK_BASE) * width + candidate] = base
-    rows.block[block + (d + BLOCK_SIZE) * width + candidate] = size
-    row[place, lanes + ERROR] = table[H_ERROR, lane]
-    row[place, lanes + CONSTANT_ERROR] = table[H_CONSTANT_ERROR, lane]
-    whole[place, d + BREAK] = offset + b
-    if program.stage[stage, GROUPED] or program.stage[stage, FOLLOWED]:
+        block[begin + k * width + candidate] = coefficient
+    base, size = table.row_base[lane], table.row_size[lane]
+    hyperplane.row_base = block[begin + (d + 1) * width + candidate] = base
+    hyperplane.row_size = block[begin + (d + 2) * width + candidate] = size
+    hyperplane.constant_error = table.constant_error[lane]
+    hyperplane.break_number = offset + b
+    if program.stage[stage].is_grouped or program.stage[stage].followed:
         rows.place[offset + b] = place
-    quantum = program.accuracy[stage, QUANTUM]
-    whole[place, d + IS_WHOLE] = quantum > 0.0
+    quantum = program.stage[stage].quantum
+    hyperplane.is_whole = quantum > 0.0
     if quantum > 0.0:
         for k in range(d + 1):
-            whole[place, k] = int(row[place, k] / quantum)
+            rows.whole[place, k] = int(row[place, k] / quantum)
 
 
 @kernel
 def follow(program: Program, functions: Functions, rows: Rows, offset: int, b: int, passed: int) -> int:
     """Note the sign of a break that is the same hyperplane as another whatever the pattern, and list it if passed."""
-    rows.sign[b] = rows.sign[program.hyperplane[b, LEADER]] * program.hyperplane[b, ORIENTATION]
+    rows.sign[b] = rows.sign[program.hyperplane[b].leader] * program.hyperplane[b].orientation
     if rows.sign[b] > 0:
         functions.passed[passed] = b - offset
         passed += 1

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,10 @@ from affinelens.domain import Frame
 from affinelens.walk import EVERYTHING, Selected
 from affinelens.engine.vertex.layout.duplicates import duplicates
 from affinelens.engine.vertex.exact.path_rows import ExactRows, PathRows, SwitchingRows
+from affinelens.engine.vertex.layout.program_records import (
+    BreakColumns, BreakRow, CopyRow, GroupRow, Program, StageRow, TargetRow, UnitErrors,
+)  # fmt: skip
+from affinelens.engine.vertex.layout.records import Records, new_records, records_of
 from affinelens.engine.vertex.layout.stage_layout import StageNumbers, StageParts, padded
 from affinelens.network import Activation, Network
 from affinelens.network.affine_functions import NetworkTerms
@@ -34,59 +38,6 @@ Number = TypeVar("Number", bound=np.generic)
 
 # Rational functions of a network that takes more products to evaluate are carried back to the input one by one.
 _MANY_PRODUCTS = 1 << 20
-
-# Columns of Program.stage.
-(UNITS, PADDED, UNIT_OFFSET, ROW_OFFSET, BREAKS, BREAK_OFFSET, PADDED_BREAKS, LANE_OFFSET, CHOICES, CHOICE_OFFSET,
- PLAIN, GROUPED, BASED, FOLLOWED, TARGETS) = range(15)  # fmt: skip
-# Columns of Program.accuracy: relative error of sums and of hyperplanes, the unit in which functions are integers, the
-# largest relative error of the sums that the stage is added to; whether errors are lumped and, if so, their norms.
-ROUNDING, BREAK_ROUNDING, QUANTUM, TARGET_ROUNDING, LUMPED, FIXED_NORM, ROW_NORM, ERROR_NORM = range(8)
-# Columns of Program.hyperplane.
-PLUS, MINUS, CHOICE, POSITION, LEADER, ORIENTATION, FOLLOWERS = range(7)
-# Rows of Program.step.
-THRESHOLD, JUMP, GAP = range(3)
-# Columns of Program.group.
-FIRST_UNIT, GROUP_SIZE, PAIRS = range(3)
-# Rows of Program.unit.
-BASE_SLOPE, FIXED_ERROR, FIXED_CONSTANT_ERROR, NORM = range(4)
-# Columns of Program.copy: where the break of the ReLU is that a unit repeats, among all lanes (or -1), and its number;
-# and the first unit of the stage that is the same function.
-COPIED_LANE, COPIED_BREAK, FIRST_LIKE = range(3)
-# Columns of Program.target.
-TARGET, BREAK_COLUMNS, BASE_COLUMNS = range(3)
-
-
-class Program(NamedTuple):
-    """What kernels read. Tables have one row more than stages, hyperplanes or groups where they hold offsets.
-
-    Points and rows take ``lanes`` numbers: the coordinates, then 1 or the constant, then zeros. ``own`` has a bit for
-    each break that is a hyperplane of its own, not a copy of another's and not identically zero. Where
-    ``wanted`` has rows, a cell is wanted if it lies above all breaks of the last stage that some row has a 1 for. Of
-    the first ``selected_stages`` stages only those cells are wanted in which some region of the ``selection`` lies.
-    """
-
-    dim: int
-    lanes: int
-    stages: int
-    domain_rows: int
-    wanted: Indices
-    selected_stages: int
-    selection: NDArray[Any]
-    shift: Floats
-    scale: Floats
-    stage: Indices
-    accuracy: Floats
-    hyperplane: Indices
-    step: Floats
-    own: Indices
-    followers: Indices
-    group: Indices
-    pairs: Indices
-    unit: Floats
-    copy: Indices
-    fixed: Floats
-    target: Indices
-    columns: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,34 +138,9 @@ def _program(
     dim = rows.shape[1] - 1
     breaks = [part.activation.breaks for part in parts]
     follower_start, followers = _followers(leader)
-    target_start, target, columns = _targets(parts)
+    first_target, target, columns = _targets(parts)
     counts = [len(b) for b in breaks]
     group, pairs = _groups(parts)
-    stage = _table(
-        [part.units for part in parts],
-        [part.padded for part in parts],
-        _offsets(part.padded for part in parts),
-        _offsets(part.padded * (dim + 1) for part in parts),
-        counts,
-        _offsets(counts),
-        [part.padded_breaks for part in parts],
-        _offsets(part.padded_breaks for part in parts),
-        [part.activation.choices for part in parts],
-        _offsets(part.activation.choices for part in parts),
-        [_is_plain(part.activation) for part in parts],
-        [part.grouped for part in parts],
-        [int(part.base_slope.any()) for part in parts],
-        np.diff(follower_start[_offsets(counts)]),
-        target_start,
-    )
-    accuracy = [
-        [
-            part.rounding, 0.0 if part.exact else 4 * UNIT_ROUNDOFF, part.quantum,
-            max([parts[t].rounding for t in target[target_start[s] : target_start[s + 1], TARGET]], default=0.0),
-            part.is_lumped, *part.lumped_norms,
-        ]
-        for s, part in enumerate(parts)
-    ]  # fmt: skip
     lanes = padded(dim + 1)
     leads = (leader == np.arange(len(leader))) & (orientation != 0)
     own = _joined([_padded(leads[a:b]) for a, b in pairwise(_offsets(counts).tolist())], np.bool_)
@@ -228,41 +154,73 @@ def _program(
         selection=selected.patterns.astype(_pattern_type([part.activation for part in parts]), order="C"),
         shift=np.pad(shift, (0, lanes - dim)),
         scale=np.pad(scale, (0, lanes - dim), constant_values=1.0),
-        stage=stage,
-        accuracy=np.array(accuracy, dtype=np.float64).reshape(-1, 8),
-        hyperplane=_table(
-            _joined([b.plus for b in breaks]), _joined([b.minus for b in breaks]), _joined([b.choice for b in breaks]),
-            _joined([_positions(b.choice) for b in breaks]), leader, orientation, follower_start,
+        stage=_stages(parts, follower_start, first_target, target),
+        hyperplane=records_of(
+            BreakRow,
+            plus=_joined([b.plus for b in breaks]),
+            minus=_joined([b.minus for b in breaks]),
+            choice=_joined([b.choice for b in breaks]),
+            position=_joined([_positions(b.choice) for b in breaks]),
+            leader=leader,
+            orientation=orientation,
+            first_follower=follower_start,
         ),
-        step=np.stack([
-            _joined([_padded(b.threshold) for b in breaks], np.float64),
-            _joined([_padded(part.jump) for part in parts], np.float64),
-            _joined([_padded(part.gap) for part in parts], np.float64),
-        ]),
+        step=BreakColumns(
+            threshold=_joined([_padded(b.threshold) for b in breaks], np.float64),
+            jump=_joined([_padded(part.jump) for part in parts], np.float64),
+            gap=_joined([_padded(part.gap) for part in parts], np.float64),
+        ),
         own=np.packbits(own, bitorder="little").astype(np.int64),
         followers=followers,
         group=group,
         pairs=pairs,
-        unit=np.stack([
-            _joined([part.padded_column(part.base_slope) for part in parts], np.float64),
-            _joined([part.padded_column(part.errors[0]) for part in parts], np.float64),
-            _joined([part.padded_column(part.errors[1]) for part in parts], np.float64),
-            _joined([part.padded_column(part.norms()) for part in parts], np.float64),
-        ]),
+        unit=UnitErrors(
+            base_slope=_joined([part.padded_column(part.base_slope) for part in parts], np.float64),
+            fixed_error=_joined([part.padded_column(part.errors[0]) for part in parts], np.float64),
+            fixed_constant_error=_joined([part.padded_column(part.errors[1]) for part in parts], np.float64),
+            norm=_joined([part.padded_column(part.norms()) for part in parts], np.float64),
+        ),
         copy=_copies(parts),
         fixed=_joined([part.fixed_rows().ravel() for part in parts], np.float64),
         target=target,
         columns=columns,
-    )  # fmt: skip
+    )
 
 
-def _table(*columns: Sequence[int] | Indices) -> Indices:
-    """Columns side by side; those without a last offset are padded with a zero."""
-    length = max(len(column) for column in columns)
-    table = np.zeros((length, len(columns)), dtype=np.int64)
-    for j, column in enumerate(columns):
-        table[: len(column), j] = column
-    return table
+def _stages(
+    parts: Sequence[StageParts], follower_start: Indices, first_target: Indices, target: Records[TargetRow]
+) -> Records[StageRow]:
+    dim = parts[0].numbers.fixed.shape[1] - 1 if parts else 0
+    break_offset = _offsets(len(part.activation.breaks) for part in parts)
+    target_rounding = [
+        max([parts[t].rounding for t in target[int(a) : int(b)].stage], default=0.0) for a, b in pairwise(first_target)
+    ]
+    return records_of(
+        StageRow,
+        units=[part.units for part in parts],
+        padded=[part.padded for part in parts],
+        unit_offset=_offsets(part.padded for part in parts),
+        row_offset=_offsets(part.padded * (dim + 1) for part in parts),
+        breaks=[len(part.activation.breaks) for part in parts],
+        break_offset=break_offset,
+        padded_breaks=[part.padded_breaks for part in parts],
+        lane_offset=_offsets(part.padded_breaks for part in parts),
+        choices=[part.activation.choices for part in parts],
+        choice_offset=_offsets(part.activation.choices for part in parts),
+        is_plain=[_is_plain(part.activation) for part in parts],
+        is_grouped=[part.grouped for part in parts],
+        has_bases=[bool(part.base_slope.any()) for part in parts],
+        followed=np.diff(follower_start[break_offset]),
+        first_target=first_target,
+        rounding=[part.rounding for part in parts],
+        break_rounding=[0.0 if part.exact else 4 * UNIT_ROUNDOFF for part in parts],
+        target_rounding=target_rounding,
+        quantum=[part.quantum for part in parts],
+        is_lumped=[part.is_lumped for part in parts],
+        fixed_norm=[part.lumped_norms[0] for part in parts],
+        row_norm=[part.lumped_norms[1] for part in parts],
+        error_norm=[part.lumped_norms[2] for part in parts],
+    )
 
 
 def _wanted(clauses: Clauses, breaks: int) -> Indices:
@@ -298,21 +256,23 @@ def _followers(leader: Indices) -> tuple[Indices, Indices]:
     return _offsets(counts.tolist()), followers
 
 
-def _copies(parts: Sequence[StageParts]) -> Indices:
+def _copies(parts: Sequence[StageParts]) -> Records[CopyRow]:
     """For every unit of a grouped stage the break that it repeats the ReLU of, or -1, and the unit that it is like."""
     units = _offsets(part.padded for part in parts)
     lanes = _offsets(part.padded_breaks for part in parts)
     breaks = _offsets(len(part.activation.breaks) for part in parts)
-    table = np.full((int(units[-1]), 3), -1, dtype=np.int64)
+    table = new_records(CopyRow, int(units[-1]))
+    table.lane = table.break_number = table.first_like = -1
     for index, part in enumerate(parts):
         if part.grouped:
-            table[units[index] : units[index] + part.units, FIRST_LIKE] = part.numbers.first_like
+            table.first_like[units[index] : units[index] + part.units] = part.numbers.first_like
             for unit, source, copied in part.copies():
-                table[units[index] + unit, :FIRST_LIKE] = lanes[source] + copied, breaks[source] + copied
+                table[units[index] + unit].lane = lanes[source] + copied
+                table[units[index] + unit].break_number = breaks[source] + copied
     return table
 
 
-def _groups(parts: Sequence[StageParts]) -> tuple[Indices, Indices]:
+def _groups(parts: Sequence[StageParts]) -> tuple[Records[GroupRow], Indices]:
     """For every choice the first unit and the size of its group, and where its square table of pairs begins."""
     rows: list[tuple[int, int, int]] = []
     pairs: list[int] = []
@@ -327,13 +287,14 @@ def _groups(parts: Sequence[StageParts]) -> tuple[Indices, Indices]:
             rows.append((start, stop - start, len(pairs)))
             members = range(start, stop)
             pairs += [-1 if a == b else index[min(a, b), max(a, b)] for a in members for b in members]
-    return np.array(rows, dtype=np.int64).reshape(-1, 3), _whole(pairs)
+    first_unit, count, begin = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return records_of(GroupRow, first_unit=first_unit, members=count, pairs=begin), _whole(pairs)
 
 
-def _targets(parts: Sequence[StageParts]) -> tuple[Indices, Indices, Floats]:
+def _targets(parts: Sequence[StageParts]) -> tuple[Indices, Records[TargetRow], Floats]:
     """Every block by its source stage, and all their columns in one array."""
     starts = [0]
-    rows: list[tuple[int, int, int]] = []
+    rows: list[tuple[int, int, int, int]] = []
     flat: list[Floats] = [np.zeros(0)]
     size = 0
     for source in range(len(parts)):
@@ -341,14 +302,16 @@ def _targets(parts: Sequence[StageParts]) -> tuple[Indices, Indices, Floats]:
             for block in part.blocks:
                 if block.source != source:
                     continue
-                rows.append((index, size, size + block.per_break.size))
+                rows.append((source, index, size, size + block.per_break.size))
                 flat.append(block.per_break.ravel())
                 size += block.per_break.size
                 if block.per_unit is not None:
                     flat.append(block.per_unit.ravel())
                     size += block.per_unit.size
         starts.append(len(rows))
-    return _whole(starts), np.array(rows, dtype=np.int64).reshape(-1, 3), np.concatenate(flat)
+    before, stage, breaks, bases = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+    table = records_of(TargetRow, source=before, stage=stage, break_columns=breaks, base_columns=bases)
+    return _whole(starts), table, np.concatenate(flat)
 
 
 def _padded(values: NDArray[Number]) -> NDArray[Number]:

@@ -9,13 +9,14 @@ from math import prod
 import numpy as np
 
 from affinelens.errors import AffineLensError
-from affinelens.network.build.builder import Shape, common_shape, require_size
+from affinelens.network.build.shapes import Shape, common_shape, require_size
+from affinelens.network.build.values import Array, Constant, Value
 from affinelens.network.note import Note, NoteKind, combined
-from affinelens.network.onnx.onnx_file import TensorProto, number_type, read_tensor
-from affinelens.network.onnx.onnx_replay import Array, Call, Constant, Value
+from affinelens.network.onnx.model_file import TensorProto, number_type, read_tensor
+from affinelens.network.onnx.node_call import NodeCall
 
 
-def fold(call: Call) -> Constant | None:
+def fold(call: NodeCall) -> Constant | None:
     """What the node makes of its constants, or None where the operator is not one that is carried out here."""
     operator = call.node.operator
     if operator in _FOLDED:
@@ -27,13 +28,13 @@ def fold(call: Call) -> Constant | None:
     return None
 
 
-def _noted(call: Call, values: Array) -> Constant:
+def _noted(call: NodeCall, values: Array) -> Constant:
     if values.dtype.kind not in "iub":
         call.builder.note(combined(call.name, call.node.operator))
-    return call.result(values)
+    return call.made(values)
 
 
-def _elementwise(call: Call, operation: Callable[..., Array]) -> Array:
+def _elementwise(call: NodeCall, operation: Callable[..., Array]) -> Array:
     arrays = [call.constant(position).values for position in range(len(call.node.inputs))]
     shape: Shape = ()
     for array in arrays:
@@ -101,16 +102,16 @@ _REDUCTIONS: dict[str, Callable[..., Array]] = {
 }
 
 
-def _reduced(call: Call, operation: Callable[..., Array]) -> Array:
+def _reduced(call: NodeCall, operation: Callable[..., Array]) -> Array:
     values = call.constant(0).values
-    axes = call.reduced_axes(values.ndim)
+    axes = call.reduced_axes()
     if axes is None:
         return values
     kept = operation(values, axis=tuple(axes), keepdims=bool(call.node.integer("keepdims", 1)))
     return np.asarray(kept).astype(values.dtype)
 
 
-def _filled(call: Call) -> Constant:
+def _filled(call: NodeCall) -> Constant:
     """ConstantOfShape: a tensor of one number, of a shape that is itself a constant."""
     shape = tuple(call.integers(0))
     if min(shape, default=0) < 0:
@@ -122,19 +123,19 @@ def _filled(call: Call) -> Constant:
         number = read_tensor(value, call.replay.folder, "attribute value").ravel()
     if len(number) != 1:
         raise AffineLensError(f"attribute value holds {len(number)} numbers; one is needed")
-    return call.result(np.full(shape, number[0]))
+    return call.made(np.full(shape, number[0]))
 
 
-def _range(call: Call) -> Constant:
+def _range(call: NodeCall) -> Constant:
     start, limit, step = (call.constant(position).values for position in range(3))
     if start.size * limit.size * step.size != 1 or step.item() == 0:
         raise AffineLensError("start, limit and step must be single numbers, and the step not 0")
     count = max(int(np.ceil((limit.item() - start.item()) / step.item())), 0)
     require_size(count, f"a range of {count} numbers")
-    return call.result((start.item() + np.arange(count) * step.item()).astype(start.dtype))
+    return call.made((start.item() + np.arange(count) * step.item()).astype(start.dtype))
 
 
-def _cast(call: Call) -> Constant:
+def _cast(call: NodeCall) -> Constant:
     value = call.constant(0)
     with np.errstate(all="ignore"):
         converted = value.values.astype(number_type(call.node.integer("to", 0), value.name))
@@ -144,25 +145,36 @@ def _cast(call: Call) -> Constant:
     return Constant(converted, value.name)
 
 
-_FOLDED: dict[str, Callable[[Call], Constant]] = {"Cast": _cast, "ConstantOfShape": _filled, "Range": _range}
+def _concatenated(call: NodeCall) -> Constant:
+    parts = [call.constant(position).values for position in range(len(call.node.inputs))]
+    require_size(sum(part.size for part in parts), "the result")
+    return call.made(np.concatenate(parts, call.axis(1, parts[0].ndim)))
 
 
-def stored(call: Call) -> Value:
+_FOLDED: dict[str, Callable[[NodeCall], Constant]] = {
+    "Cast": _cast,
+    "Concat": _concatenated,
+    "ConstantOfShape": _filled,
+    "Range": _range,
+}
+
+
+def stored(call: NodeCall) -> Value:
     """A tensor or numbers among a Constant node's attributes."""
     types = {"value_float": np.float32, "value_floats": np.float32, "value_int": np.int64, "value_ints": np.int64}
     for attribute, value in call.node.attributes.items():
         if attribute == "value" and isinstance(value, TensorProto):
             name = f"constant {call.node.outputs[0]!r}"
-            return call.result(read_tensor(value, call.replay.folder, name))
+            return call.made(read_tensor(value, call.replay.folder, name))
         if attribute in types and isinstance(value, float | int | list):
-            return call.result(np.asarray(value, dtype=types[attribute]))
+            return call.made(np.asarray(value, dtype=types[attribute]))
     raise AffineLensError(f"holds {', '.join(call.node.attributes) or 'nothing'}; a dense tensor of numbers is needed")
 
 
-def shape_of(call: Call) -> Value:
+def shape_of(call: NodeCall) -> Value:
     shape = call.value(0).shape
-    return call.result(np.array(shape[call.node.integer("start", 0) : call.node.integer("end", len(shape))], np.int64))
+    return call.made(np.array(shape[call.node.integer("start", 0) : call.node.integer("end", len(shape))], np.int64))
 
 
-def size_of(call: Call) -> Value:
-    return call.result(np.array(prod(call.value(0).shape), dtype=np.int64))
+def size_of(call: NodeCall) -> Value:
+    return call.made(np.array(prod(call.value(0).shape), dtype=np.int64))

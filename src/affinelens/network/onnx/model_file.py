@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError, MissingExtraError
-from affinelens.network.build.builder import parameter
+from affinelens.network.build.values import parameter
 
 try:
     import onnx
@@ -88,13 +88,22 @@ class Node:
 
     @classmethod
     def read(cls, node: onnx.NodeProto) -> Node:
-        operator = node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
-        name = node.name or next(iter(node.output), "")
+        kind = _text(node.op_type)
+        operator = kind if node.domain in ("", "ai.onnx") else f"{_text(node.domain)}.{kind}"
+        name = _text(node.name or next(iter(node.output), ""))
         try:
             attributes = {entry.name: onnx.helper.get_attribute_value(entry) for entry in node.attribute}
         except ValueError as error:
             raise AffineLensError(f"node {name!r} ({operator}): an attribute has no readable value") from error
         return cls(operator, name, tuple(node.input), tuple(node.output), attributes)
+
+    @property
+    def label(self) -> str:
+        return self.operator
+
+    @property
+    def place(self) -> str:
+        return f"node {self.name!r} ({self.operator})"
 
     def has(self, position: int) -> bool:
         """Whether an optional input is given."""
@@ -124,6 +133,11 @@ class Node:
         if not isinstance(value, bytes):
             raise AffineLensError(f"attribute {attribute} must be a string")
         return value.decode()
+
+
+def _text(given: str | bytes) -> str:
+    """A text of the file, which comes as bytes where it is damaged."""
+    return given if isinstance(given, str) else given.decode(errors="replace")
 
 
 def type_name(data_type: int) -> str:

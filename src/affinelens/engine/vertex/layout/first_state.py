@@ -1,0 +1,186 @@
+"""A walk about to start: room for everything, and the first frame, which is the domain."""
+
+from __future__ import annotations
+
+from math import gcd
+
+import numpy as np
+
+from affinelens.kernels.aligned import aligned
+from affinelens.kernels.lanes import LANES
+from affinelens.engine.vertex.layout import kinds, phases
+from affinelens.engine.vertex.layout.records import new_record, new_records
+from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Hyperplane, Level, Request, Slot, Sum
+from affinelens.engine.vertex.layout.stage_layout import padded
+from affinelens.engine.vertex.layout.program import Compiled
+from affinelens.engine.vertex.layout.state import (
+    Arena, Floats, Functions, HyperplaneColumns, Rows, Stack, State, UnitColumns, room_for_results,
+)  # fmt: skip
+
+
+def new_state(
+    compiled: Compiled,
+    results: int,
+    *,
+    facets: bool = False,
+    vertices: bool = False,
+    count_only: bool = False,
+    sections: bool = False,
+) -> State:
+    """A walk about to start, with room for a number of regions before they must be taken away."""
+    program = compiled.program
+    d, rows, stages = program.dim, program.domain_rows, program.stages
+    ends = program.stage[stages]
+    breaks, choices = int(ends.break_offset), int(ends.choice_offset)
+    lanes, breaks_in_lanes = program.lanes, int(ends.lane_offset)
+    units, in_lanes = int(ends.unit_offset), padded(rows) + breaks_in_lanes
+    places = rows + breaks + 2 * d
+    most = int(program.stage.breaks.max(initial=1))
+    list_words = max(1, -(-max(most, 1 if compiled.is_box else rows) // 64))
+    words = 1 + 2 * d // 60
+    corners = 2**d
+    capacity = np.full(stages + 1, 24, dtype=np.int64)
+    sizes = capacity[:stages] * (d + 1) * program.stage[:stages].padded
+    starts = (d + 1) * breaks_in_lanes + np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    arena = max(64, 4 * corners)
+    ids = 16 * corners + 1024
+    state = State(
+        control=new_record(Counters),
+        arena=Arena(
+            x=aligned((arena, lanes)),
+            off=np.zeros(arena),
+            bits=np.zeros((arena, words + 2 * list_words), dtype=np.uint64),
+            whole=np.zeros((arena, d + 1), dtype=np.int64),
+            is_known=np.zeros(arena, dtype=np.bool_),
+            ids=np.zeros(ids, dtype=np.uint32),
+            upper=np.zeros(ids, dtype=np.uint32),
+            level=np.zeros(ids, dtype=np.uint32),
+            lower_bits=aligned((ids,), np.uint64),
+            edge_upper=np.zeros(ids, dtype=np.uint32),
+            edge_lower=np.zeros(ids, dtype=np.uint32),
+            normal=aligned((d, lanes)),
+            inverse=aligned((d, lanes)),
+            identity=np.eye(d, lanes),
+            coordinates=(np.arange(lanes) < d).astype(np.float64),
+            point=aligned((lanes,)),
+            residual=np.zeros(d),
+            places=np.zeros(d, dtype=np.int64),
+            solving=np.zeros((d, d + 1), dtype=np.int64),
+        ),
+        stack=Stack(
+            frame=new_records(Frame, 64),
+            cutting=np.zeros((64, list_words), dtype=np.uint64),
+            used=np.zeros((64, words), dtype=np.uint64),
+            sums=new_records(Sum, (64, stages)),
+            slot=new_records(Slot, 64 * words),
+            selected=np.arange(len(program.selection)),
+        ),
+        rows=Rows(
+            row=aligned((places, lanes)),
+            whole=np.zeros((places, d + 1), dtype=np.int64),
+            hyperplane=new_records(Hyperplane, places),
+            block=aligned(((d + 3) * in_lanes,)),
+            place=np.full(breaks, -1, dtype=np.int64),
+            sign=np.zeros(breaks + LANES, dtype=np.int8),
+            winner=np.zeros(choices, dtype=np.int64),
+        ),
+        functions=Functions(
+            levels=aligned((int(starts[-1]),)),
+            level=new_records(Level, stages + 1),
+            hyperplane=HyperplaneColumns(*(aligned((breaks_in_lanes,)) for _ in HyperplaneColumns._fields)),
+            unit=UnitColumns(aligned((units,)), aligned((units,))),
+            passed=np.zeros(most + LANES, dtype=np.uint32),
+            shares=np.zeros(most + LANES),
+        ),
+        results=room_for_results(compiled, results, words, facets, vertices),
+        requests=new_records(Request, 1024),
+    )
+    control, level = state.control, state.functions.level
+    control.facet_column, control.vertex_column, control.count_only = facets, vertices, count_only
+    control.sections, control.room = sections, results
+    level.start, level.capacity = starts, capacity
+    state.stack.slot.side = 1
+    _fill_rows(state, compiled)
+    _fill_root(state, compiled)
+    return state
+
+
+def _fill_rows(state: State, compiled: Compiled) -> None:
+    """The domain's rows, divided by their largest entry, the cube's sides, and the fixed part of every stage."""
+    program, exact = compiled.program, compiled.rows.numerators
+    d, count = program.dim, program.domain_rows
+    table = state.rows.row
+    cube = len(table) - 2 * d
+    integers = [[int(a) for a in row] for row in exact.tolist()]
+    table[:count, : d + 1] = [[a / max(abs(n) for n in row) for a in row] for row in integers]
+    table[cube:, :d] = np.repeat(np.eye(d), 2, axis=0) * np.tile([1.0, -1.0], d)[:, None]
+    table[cube:, d] = 1.0
+    size = np.abs(table[:, : d + 1]).sum(axis=1)
+    error = np.where(np.arange(len(table)) < count, 4 * 2.0**-53 * size, 0.0)
+    hyperplane, block = state.rows.hyperplane, state.rows.block
+    hyperplane.break_number, hyperplane.row_size, hyperplane.constant_error = -1, size, error
+    hyperplane.row_base = 2 * error + (d + 8) * 2.0**-53 * size
+    columns = [table[:count, : d + 1].T, hyperplane.row_base[None, :count], hyperplane.row_size[None, :count]]
+    block[: (d + 3) * padded(count)].reshape(d + 3, -1)[:, :count] = np.concatenate(columns)
+    for place in [*range(count), *range(cube, cube + 2 * d)]:
+        row = integers[place] if place < count else [int(a) for a in table[place, : d + 1]]
+        whole = _shortened(row, 2**50)
+        if whole is not None:
+            state.rows.whole[place, : d + 1] = whole
+            hyperplane[place].is_whole = 1
+    for stage in range(program.stages):
+        first = state.functions.level[stage].start
+        count = program.stage[stage].padded * (d + 1)
+        state.functions.levels[first : first + count] = program.fixed[program.stage[stage].row_offset :][:count]
+
+
+def _fill_root(state: State, compiled: Compiled) -> None:
+    """The first frame: the domain if it is a box, otherwise the unit cube that the domain is to be cut out of."""
+    program = compiled.program
+    d = program.dim
+    corners = 2**d
+    low, high = (compiled.lower, compiled.upper) if compiled.is_box else (np.full(d, -1.0), np.full(d, 1.0))
+    number = np.arange(corners)
+    for k in range(d):
+        upper = (number >> k & 1).astype(bool)
+        state.arena.x[:corners, k] = np.where(upper, high[k], low[k])
+        slots = np.where(upper, 2 * k + 1, 2 * k)
+        state.arena.bits[number, slots // 64] |= np.uint64(1) << (slots % 64).astype(np.uint64)
+    state.arena.x[:corners, d] = 1.0
+    if np.any(program.stage.quantum > 0):
+        for v in range(corners):
+            whole = _as_integers(np.append(state.arena.x[v, :d], 1.0), 2**31)
+            if whole is not None:
+                state.arena.whole[v, : d + 1] = whole
+    first_place = 0 if compiled.is_box else len(state.rows.row) - 2 * d
+    state.stack.slot[: 2 * d].place = np.arange(first_place, first_place + 2 * d)
+    state.arena.ids[:corners] = number
+    root = state.stack.frame[0]
+    root.stage, root.phase, root.kind, root.slot = -1, phases.OPEN, kinds.DOMAIN, -1
+    root.count, root.live, root.selected = corners, state.stack.cutting.shape[1], len(program.selection)
+    state.stack.used[0] = np.bitwise_or.reduce(state.tight(np.arange(corners)), axis=0)
+    if not compiled.is_box:
+        # every row of the domain cuts the cube: its signs at the corners are found like any others
+        root.phase = phases.STARTED
+        for row in range(program.domain_rows):
+            state.stack.cutting[0, row // 64] |= np.uint64(1) << np.uint64(row % 64)
+    state.control.depth = min(1, len(program.selection))
+    state.control.arena_used = state.control.ids_used = corners
+
+
+def _as_integers(values: Floats, limit: int) -> list[int] | None:
+    """A positive multiple of the values in small integers, if there is one."""
+    mantissas, exponents = np.frexp(values)
+    used = exponents[mantissas != 0]
+    if not used.size or int(used.max()) - int(used.min()) > 60:
+        return None
+    lowest = int(used.min()) - 53
+    whole = [int(np.ldexp(m, 53)) << max(int(e) - 53 - lowest, 0) for m, e in zip(mantissas, exponents, strict=True)]
+    return _shortened(whole, limit)
+
+
+def _shortened(whole: list[int], limit: int) -> list[int] | None:
+    """Integers without their common factor, if they are small."""
+    divisor = gcd(*whole)
+    short = [n // divisor for n in whole]
+    return short if max(abs(n) for n in short) <= limit else None

@@ -1,0 +1,104 @@
+"""A model as a graph of named operations: which of them an output needs, and how inputs and places are named."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, Protocol, TypeVar
+
+from affinelens.errors import AffineLensError, Option
+
+Key = TypeVar("Key", bound=Hashable, covariant=True)
+# Operators that turn scores into probabilities, and others that are no continuous piecewise affine functions; as
+# frameworks name them, in small letters without underscores.
+_TAILS = {"logsoftmax", "sigmoid", "softmax"}
+_CURVED = _TAILS | {
+    "acos", "acosh", "argmax", "argmin", "asin", "asinh", "atan", "atanh", "attention", "bernoulli", "ceil", "celu",
+    "cos", "cosh", "cumprod", "det", "elu", "eq", "equal", "erf", "exp", "floor", "ge", "gelu", "glu", "greater",
+    "greaterorequal", "groupnorm", "groupnormalization", "gru", "gt", "hardmax", "hardshrink", "hardswish",
+    "instancenorm", "instancenormalization", "layernorm", "layernormalization", "le", "less", "lessorequal",
+    "linalgvectornorm", "log", "logsigmoid", "lpnormalization", "lppool", "lrn", "lstm", "lt",
+    "meanvariancenormalization", "mish", "mod", "multinomial", "nativelayernorm", "ne", "nonzero", "norm", "pow",
+    "prod", "reciprocal", "reducel2", "reducelogsum", "reducelogsumexp", "reduceprod", "reducesumsquare", "remainder",
+    "rmsnorm", "rmsnormalization", "rnn", "rnntanh", "round", "rsqrt", "scaleddotproductattention", "selu", "sign",
+    "silu", "sin", "sinh", "softplus", "softsign", "sqrt", "square", "std", "swish", "tan", "tanh", "topk", "var",
+}  # fmt: skip
+
+
+class Node(Protocol[Key]):
+    """An operation of a model: its operator, and the keys of the values that it reads and makes.
+
+    ``name`` is for stages and notes, ``place`` for errors, and ``label`` is the operation as the user knows it.
+    """
+
+    @property
+    def operator(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def place(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def inputs(self) -> Sequence[Key]: ...
+    @property
+    def outputs(self) -> Sequence[Key]: ...
+
+
+AnyNode = TypeVar("AnyNode", bound=Node[Any])
+
+
+def needed(nodes: Sequence[AnyNode], output: Any) -> list[AnyNode]:
+    """The nodes that an output is computed from, in order; the rest of the model does not matter."""
+    wanted = {output}
+    found = []
+    for node in nodes[::-1]:
+        if wanted.intersection(node.outputs):
+            wanted.update(filter(None, node.inputs))  # the key of an optional input that is not given is empty
+            found.append(node)
+    return found[::-1]
+
+
+def tail_of(nodes: Sequence[AnyNode], output: Any, passive: Collection[str]) -> AnyNode | None:
+    """The node that turns scores into probabilities, if none but ``passive`` ones lie between it and the output."""
+    for node in nodes[::-1]:
+        if output in node.outputs[:1]:
+            if _plain_name(node.operator) in _TAILS:
+                return node
+            if node.operator not in passive or not node.inputs:
+                return None
+            output = node.inputs[0]
+    return None
+
+
+def is_curved(operator: str) -> bool:
+    """Whether an operator is known to be no continuous piecewise affine function."""
+    return _plain_name(operator) in _CURVED
+
+
+def _plain_name(operator: str) -> str:
+    return operator.replace("_", "").lower()
+
+
+def require_known(fixed: Iterable[str], inputs: Collection[str]) -> None:
+    """Refuse to fix what is no input."""
+    for name in fixed:
+        if name not in inputs:
+            raise AffineLensError(Option("fixed"), f" names {name!r}, but the inputs are {listed(inputs) or 'none'}")
+
+
+def require_one_input(inputs: Sequence[str]) -> None:
+    """Refuse a model that is a function of several inputs."""
+    if len(inputs) > 1:
+        others = Option("fixed", entries=tuple(inputs[1:]))
+        raise AffineLensError(f"the inputs are {listed(inputs)}, but a network has one; ", others, " leaves the first")
+
+
+def names_like(name: object, known: Iterable[str]) -> str:
+    """The known names that are nearest to one that is not known, to be shown."""
+    names = list(dict.fromkeys(known))
+    return listed(get_close_matches(str(name), names, n=3, cutoff=0.3) or names[-1:]) or "none"
+
+
+def listed(names: Iterable[object]) -> str:
+    return ", ".join(repr(str(name)) for name in names)

@@ -1,0 +1,141 @@
+"""What operators mean that models apply to tensors and constants alike, whatever a framework calls them.
+
+Each is a function of the builder, of values and of plain attributes; ``name`` names the stage of one that may close a
+stage. What is only moved stays what it is, a tensor or a constant in its own type. What is done to a single tensor is
+in the builder itself, in ``nonlinear``, ``windows`` and ``resize``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from affinelens.errors import AffineLensError
+from affinelens.network.build import nonlinear
+from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.shapes import Shape, common_shape, require_size
+from affinelens.network.build.values import Array, Constant, Floats, RefusedError, Value, lifted
+
+_TWO_FACTORS = (
+    "both factors depend on the network's input; one of them must be a constant, or it is not piecewise affine"
+)
+
+
+def add(builder: GraphBuilder, values: Sequence[Value]) -> Tensor:
+    return builder.add_all([lifted(builder, value) for value in values])
+
+
+def multiply(builder: GraphBuilder, left: Value, right: Value) -> Tensor:
+    if isinstance(right, Constant):
+        return builder.scale(lifted(builder, left), right.numbers())
+    if isinstance(left, Constant):
+        return builder.scale(right, left.numbers())
+    raise RefusedError(_TWO_FACTORS)
+
+
+def divide(builder: GraphBuilder, value: Value, divisor: Value) -> Tensor:
+    if isinstance(divisor, Tensor):
+        raise RefusedError(
+            "the divisor depends on the network's input; it must be a constant, or it is not piecewise affine"
+        )
+    return builder.divide(lifted(builder, value), divisor.numbers())
+
+
+def matrix_product(builder: GraphBuilder, left: Value, right: Value) -> Tensor:
+    """``left @ right`` by numpy's rules."""
+    if isinstance(right, Constant):
+        return builder.matmul_right(lifted(builder, left), right.numbers())
+    if isinstance(left, Constant):
+        return builder.matmul_left(left.numbers(), right)
+    raise RefusedError(_TWO_FACTORS)
+
+
+def affine_product(
+    builder: GraphBuilder, left: Value, right: Value, addend: Value | None, factors: tuple[Floats, Floats]
+) -> Tensor:
+    """``factors[0] * (left @ right) + factors[1] * addend``."""
+    product = builder.scale(matrix_product(builder, left, right), factors[0])
+    return product if addend is None else builder.add(product, builder.scale(lifted(builder, addend), factors[1]))
+
+
+def choose(builder: GraphBuilder, condition: Value, first: Value, second: Value) -> Tensor:
+    """The entries of ``first`` where the condition holds, and elsewhere those of ``second``."""
+    if isinstance(condition, Tensor):
+        raise RefusedError("the condition depends on the network's input; it must be a constant")
+    chosen = condition.bounds()
+    return builder.add(
+        builder.scale(lifted(builder, first), chosen), builder.scale(lifted(builder, second), 1.0 - chosen)
+    )
+
+
+def extremum(builder: GraphBuilder, values: Sequence[Value], name: str, *, largest: bool) -> Tensor:
+    """The largest or smallest of the values, entry by entry; one tensor and constants is a clipping."""
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    if len(tensors) > 1:
+        combine = nonlinear.maximum if largest else nonlinear.minimum
+        return combine(builder, [lifted(builder, value) for value in values], name)
+    none = np.array(-np.inf if largest else np.inf)
+    bound = none
+    for constant in values:
+        if isinstance(constant, Constant):
+            common_shape(bound.shape, constant.shape)
+            bound = (np.maximum if largest else np.minimum)(bound, constant.bounds())
+    low, high = (bound, -none) if largest else (-none, bound)
+    return nonlinear.clip(builder, tensors[0], low, high, name)
+
+
+def clamp(builder: GraphBuilder, value: Value, low: Value | None, high: Value | None, name: str) -> Tensor:
+    """``min(max(value, low), high)``, where a bound that is None cuts nothing."""
+    if not isinstance(low, Tensor) and not isinstance(high, Tensor):
+        floor = np.array(-np.inf) if low is None else low.bounds()
+        ceiling = np.array(np.inf) if high is None else high.bounds()
+        return nonlinear.clip(builder, lifted(builder, value), floor, ceiling, name)
+    for bound, largest in ((low, True), (high, False)):
+        if bound is not None:
+            value = extremum(builder, [value, bound], name, largest=largest)
+    return lifted(builder, value)
+
+
+def rearranged(builder: GraphBuilder, value: Value, move: Callable[[Array], Array], shape: Sequence[int] = ()) -> Value:
+    """A value whose entries are moved as ``move`` does with an array; ``shape`` is the result's, if it may grow."""
+    require_size(prod(shape), f"a tensor of shape {tuple(shape)}")
+    if isinstance(value, Tensor):
+        return builder.rearrange(value, move(value.positions))
+    return Constant(move(value.values), value.name)
+
+
+def reshaped(builder: GraphBuilder, value: Value, shape: Shape) -> Value:
+    if min(shape, default=0) < 0 or prod(shape) != prod(value.shape):
+        raise AffineLensError(f"a tensor of shape {value.shape} cannot be reshaped to {shape}")
+    if isinstance(value, Tensor):
+        return builder.reshape(value, shape)
+    return Constant(value.values.reshape(shape), value.name)
+
+
+def concatenated(builder: GraphBuilder, values: Sequence[Value], axis: int) -> Tensor:
+    return builder.concatenate([lifted(builder, value) for value in values], axis)
+
+
+def padded(builder: GraphBuilder, value: Value, widths: Sequence[tuple[int, int]], mode: str, fill: float) -> Value:
+    """The value with entries added at its ends, as numpy's modes do, or dropped where a width is negative."""
+    shape = [size + before + after for size, (before, after) in zip(value.shape, widths, strict=True)]
+    kept = tuple(slice(max(-b, 0), size - max(-a, 0)) for size, (b, a) in zip(value.shape, widths, strict=True))
+    grown = [(max(before, 0), max(after, 0)) for before, after in widths]
+    if min(shape, default=1) < 0 or any(part.start > part.stop for part in kept):
+        raise AffineLensError(f"padding by {list(widths)} leaves nothing of a tensor of shape {value.shape}")
+
+    def moved(array: Array, outside: float) -> Array:
+        if mode == "constant":
+            return np.pad(array[kept], grown, constant_values=outside)
+        how: Any = mode
+        return np.asarray(np.pad(array[kept], grown, mode=how))
+
+    if isinstance(value, Constant):
+        return rearranged(builder, value, lambda array: moved(array, fill), shape)
+    result = lifted(builder, rearranged(builder, value, lambda positions: moved(positions, -1), shape))
+    if mode != "constant" or fill == 0:
+        return result
+    return builder.add_constant(result, np.where(moved(value.positions, -1) < 0, fill, 0.0))

@@ -1,0 +1,69 @@
+"""What operators take and make: tensors, which depend on the network's input, and constants, which do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from affinelens.errors import AffineLensError
+from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.shapes import Shape
+
+Floats = NDArray[np.float64]
+Array = NDArray[Any]
+
+
+class RefusedError(AffineLensError):
+    """An operator that is no part of a network; the model can be cut before it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """Numbers of the model in their own type, and where they come from."""
+
+    values: Array
+    name: str
+
+    @property
+    def shape(self) -> Shape:
+        return self.values.shape
+
+    def numbers(self) -> Floats:
+        """The values as coefficients."""
+        return parameter(self._plain(), self.name)
+
+    def bounds(self) -> Floats:
+        """The values as bounds, which may be infinite."""
+        return self._plain().astype(np.float64)
+
+    def _plain(self) -> Array:
+        """numpy knows bfloat16 only through float32, which holds it exactly."""
+        return self.values.astype(np.float32) if self.values.dtype.kind == "V" else self.values
+
+
+Value = Tensor | Constant
+
+
+def lifted(builder: GraphBuilder, value: Value) -> Tensor:
+    """A value as a tensor."""
+    return value if isinstance(value, Tensor) else builder.constant(value.numbers())
+
+
+def parameter(values: ArrayLike, name: str) -> Floats:
+    """A model's parameter as float64, which holds every smaller float exactly."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise AffineLensError(f"{name} holds values of type {array.dtype}; real numbers are needed")
+    if array.dtype.kind in "iu" and array.size and (array.max() > 2**53 or array.min() < -(2**53)):
+        raise AffineLensError(f"{name} holds integers beyond 2**53, which float64 cannot represent; rescale the model")
+    with np.errstate(all="ignore"):  # a signalling NaN warns when it is converted
+        wide = array.astype(np.float64)
+    if array.dtype.itemsize > 8 and not np.array_equal(wide.astype(array.dtype), array):
+        raise AffineLensError(f"{name} holds {array.dtype} numbers that float64 cannot represent; convert the model")
+    if not np.isfinite(wide).all():
+        found = "NaN" if np.isnan(wide).any() else "infinity"
+        raise AffineLensError(f"{name} contains {found}; every weight must be a finite number")
+    return wide

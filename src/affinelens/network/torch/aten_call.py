@@ -1,0 +1,145 @@
+"""What an operation of an exported torch graph is read from: its arguments, by their names in the operator's schema.
+
+A value is a :class:`Tensor` where it depends on the input, else what torch computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from torch.fx.node import Node, map_arg
+
+from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.replay import Call, Operator, Replay
+from affinelens.network.build.shapes import Shape, require_size
+from affinelens.network.build.values import Constant, RefusedError, Value, lifted
+from affinelens.network.torch.exported_node import ExportedNode
+
+# The largest size whose positions float32 counts exactly.
+_COUNTED_BY_FLOAT32 = 2**24
+_OPEN = "the shape of the result depends on values, as with a boolean mask; index by integer positions"
+
+
+class AtenReplay(Replay[Node]):
+    """The values so far, by node, and the names of the parameters among them."""
+
+    def __init__(self, builder: GraphBuilder) -> None:
+        super().__init__(builder)
+        self._names: dict[Node, str] = {}
+
+    def bind(self, node: Node, value: Any, name: str) -> None:
+        """Define a parameter, a buffer or a fixed input."""
+        self.define(node, value)
+        self._names[node] = name
+
+    def resolved(self, arguments: Any) -> Any:
+        """Arguments with nodes replaced by their values."""
+        return map_arg(arguments, self._values.__getitem__)
+
+    def value(self, source: Any, reader: ExportedNode) -> Value:
+        """An argument of an operation: a node's value, the first where it has several, or a number in the graph."""
+        value = self.resolved(source)
+        value = value[0] if isinstance(value, tuple | list) else value
+        if isinstance(value, Tensor):
+            return value
+        return constant(value, reader, self._names.get(source, source.name) if isinstance(source, Node) else "")
+
+
+def constant(value: Any, reader: ExportedNode, name: str = "") -> Constant:
+    """A constant as numpy has it; a single number takes part as float64 or, where the reader is shorter, float32."""
+    tensor = value.cpu() if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=torch.float64)
+    if tensor.ndim == 0:
+        tensor = tensor.to(torch.float64 if reader.result.dtype == torch.float64 else torch.float32)
+    wide = tensor.double() if tensor.is_floating_point() else tensor
+    return Constant(wide.numpy(force=True), name or "a number in the graph")
+
+
+class AtenCall(Call):
+    """One operation about to be run; its arguments are known by their names."""
+
+    replay: AtenReplay
+    node: ExportedNode
+
+    @property
+    def shape(self) -> Shape:
+        """The shape that the exporter has worked out for the (first) result."""
+        return tuple(self.node.result.shape)
+
+    def _raw(self, argument: str) -> Any:
+        """An argument as it stands in the graph; None for one that the operator does not have."""
+        node = self.node.node
+        position, default = _arguments(node.target).get(argument, (len(node.args), None))
+        return node.args[position] if position < len(node.args) else node.kwargs.get(argument, default)
+
+    def given(self, argument: str) -> Any:
+        return self.replay.resolved(self._raw(argument))
+
+    def value(self, key: str) -> Any:
+        """An argument as a tensor or a constant; None where it is left out."""
+        return None if self.given(key) is None else self.replay.value(self._raw(key), self.node)
+
+    def first(self) -> Tensor:
+        """The operator's first argument, whatever its name."""
+        return self.tensor(next(iter(_arguments(self.node.node.target))))
+
+    def tensors(self) -> list[Tensor]:
+        return [lifted(self.builder, self.replay.value(source, self.node)) for source in self._raw("tensors")]
+
+    def sizes(self, argument: str, axes: int) -> tuple[int, ...]:
+        """One number for every axis; a single one stands for all, and none at all stays none."""
+        given = self.given(argument)
+        numbers = [given] if isinstance(given, int) else list(given or ())
+        return tuple(numbers * axes if len(numbers) == 1 else numbers)
+
+    def reduced_axes(self) -> list[int]:
+        """Axes counted from the front; none given means all."""
+        given, rank = self.given("dim"), len(self.first().shape)
+        chosen = [given] if isinstance(given, int) else list(given or range(rank))
+        return sorted({axis % max(rank, 1) for axis in chosen}) if rank else []
+
+    def scores(self) -> tuple[Value, Sequence[int]]:
+        tensor = self.first()
+        return tensor, () if self.node.operator == "sigmoid" else (self.given("dim") % max(len(tensor.shape), 1),)
+
+    def why_unread(self) -> str:
+        return _OPEN if self.node.has_open_shape else super().why_unread()
+
+    def moved(self) -> Any:
+        """What the operator makes of its tensor by moving entries, found by letting torch move their positions.
+
+        Positions are counted from 1, so that 0 marks an entry that the operator fills with zero.
+        """
+        if self.node.has_open_shape:
+            raise RefusedError(_OPEN)
+        source, node = self.first(), self.node.node
+        results: Any = node.meta["val"]
+        single = isinstance(results, torch.Tensor)
+        require_size(sum(prod(each.shape) for each in ([results] if single else results)), "the result")
+        short = self.node.result.dtype == torch.float32 and source.size < _COUNTED_BY_FLOAT32
+        dtype = torch.float32 if short else torch.float64
+        count = torch.arange(1, source.size + 1, dtype=dtype, device=self.node.result.device)
+        others = self.replay.resolved(tuple(node.args[1:]))
+        found = node.target(count.reshape(source.shape), *others, **self.replay.resolved(dict(node.kwargs)))
+        moved = [
+            self.builder.rearrange(source, each.cpu().numpy().astype(np.int64) - 1)
+            for each in ([found] if single else found)
+        ]
+        return moved[0] if single else tuple(moved)
+
+
+@cache
+def _arguments(target: Any) -> dict[str, tuple[int, Any]]:
+    """The arguments of an operator: their positions and defaults."""
+    return {
+        entry.name: (position, entry.default_value if entry.has_default_value() else None)
+        for position, entry in enumerate(target._schema.arguments)
+    }
+
+
+def flag(argument: str) -> Operator:
+    return lambda call: bool(call.given(argument))

@@ -1,0 +1,223 @@
+"""The table of ATen operators: which function means each, and which arguments it is read from."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from affinelens.errors import AffineLensError
+from affinelens.network.build import nonlinear, operators, windows
+from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.replay import Operator, Operators, always, does, first_of, name, numbers, tensor, value
+from affinelens.network.build.values import Floats, RefusedError
+from affinelens.network.note import combined
+from affinelens.network.torch import image_operators as images
+from affinelens.network.torch.aten_call import AtenCall, constant, flag
+
+
+def _fold(call: AtenCall) -> Any:
+    """Run an operator on constants, as the model does."""
+    target, node = call.node.node.target, call.node.node
+    if call.node.operator == "getitem":
+        return None
+    if not isinstance(target, torch._ops.OpOverload):
+        raise AffineLensError("this operator is not read; write the module without it")
+    if torch.Tag.nondeterministic_seeded in target.tags:
+        raise AffineLensError("this operator draws random numbers; a network must be a function")
+    if call.node.inputs and call.node.operator not in _KEEPS_NUMBERS:
+        call.builder.note(combined(call.name, str(target)))
+    return target(*call.replay.resolved(node.args), **call.replay.resolved(node.kwargs))
+
+
+def _item(call: AtenCall) -> Any:
+    """One of an operation's results."""
+    results, index = call.replay.resolved(call.node.node.args)
+    if index >= len(results):
+        raise AffineLensError("the positions of maxima are not piecewise affine")
+    return results[index]
+
+
+def _reshape(call: AtenCall) -> Tensor:
+    """Every operator that keeps the numbers and their order; the exporter has worked out the shape."""
+    if not call.node.result.is_floating_point():
+        raise RefusedError(f"a conversion to {call.node.result.dtype} is not piecewise affine")
+    return call.builder.reshape(call.first(), call.shape)
+
+
+def _concatenate(call: AtenCall) -> Tensor:
+    parts = [part for part in call.tensors() if part.shape != (0,)]
+    return call.builder.concatenate(parts, call.given("dim") % len(parts[0].shape))
+
+
+def _stack(call: AtenCall) -> Tensor:
+    axis = call.given("dim") % len(call.shape)
+    shape = (*call.shape[:axis], 1, *call.shape[axis + 1 :])
+    return call.builder.concatenate([call.builder.reshape(part, shape) for part in call.tensors()], axis)
+
+
+def _pad(call: AtenCall) -> Any:
+    """Padding; torch's list of widths begins with the last axis."""
+    if call.given("mode") not in (None, "constant"):
+        return call.moved()
+    source, given = call.first(), list(call.given("pad"))
+    widths = [(0, 0)] * (len(source.shape) - len(given) // 2) + list(zip(given[::2], given[1::2], strict=True))[::-1]
+    fill = float(call.numbers("value")) if call.given("value") else 0.0
+    return operators.padded(call.builder, source, widths, "constant", fill)
+
+
+def _like(call: AtenCall) -> Any:
+    """Constants made to the measure of a tensor, such as zeros_like."""
+    node = call.node.node
+    example = torch.empty(call.first().shape, dtype=call.node.result.dtype)
+    return node.target(example, *node.args[1:], **{**node.kwargs, "device": None, "pin_memory": None})
+
+
+def _scaled_other(call: AtenCall) -> Tensor:
+    """What is added, times a Python number."""
+    return call.builder.scale(call.tensor("other"), call.numbers("alpha"))
+
+
+def _subtract_from(call: AtenCall) -> Tensor:
+    return call.builder.subtract(call.tensor("other"), call.builder.scale(call.tensor("self"), call.numbers("alpha")))
+
+
+def _divide(call: AtenCall) -> Tensor:
+    if call.given("rounding_mode") is not None:
+        raise RefusedError("a division that rounds is not piecewise affine")
+    return operators.divide(call.builder, call.value("self"), call.value("other"))
+
+
+def _factors(call: AtenCall) -> tuple[Floats, Floats]:
+    return call.numbers("alpha"), call.numbers("beta")
+
+
+def _linear(call: AtenCall) -> Tensor:
+    product = call.builder.matmul_right(call.tensor("input"), call.numbers("weight").T)
+    return product if call.given("bias") is None else call.builder.add_constant(product, call.numbers("bias"))
+
+
+def _batch_norm(call: AtenCall) -> Tensor:
+    mean = call.numbers("running_mean")
+    return call.builder.batch_norm(
+        call.tensor("input"),
+        gain=np.ones(len(mean)) if call.given("weight") is None else call.numbers("weight"),
+        shift=np.zeros(len(mean)) if call.given("bias") is None else call.numbers("bias"),
+        mean=mean,
+        variance=call.numbers("running_var"),
+        epsilon=float(call.given("eps")),
+        name=call.name.split("/")[0],
+    )
+
+
+def _slope_of_each_channel(call: AtenCall) -> Floats:
+    return call.numbers("weight").reshape((-1,) + (1,) * max(len(call.first().shape) - 2, 0))
+
+
+def _mean_slope(call: AtenCall) -> Floats:
+    """A random slope in evaluation mode is the mean of its bounds."""
+    if call.given("training"):
+        raise RefusedError("rrelu draws random slopes in training mode; a network must be a function")
+    return constant((call.given("lower") + call.given("upper")) / 2, call.node).numbers()
+
+
+def _hard_sigmoid(call: AtenCall) -> Tensor:
+    moved = call.builder.add_constant(call.tensor("self"), np.array(3.0))
+    clipped = nonlinear.clip(call.builder, moved, np.array(0.0), np.array(6.0), call.name)
+    return call.builder.divide(clipped, np.array(6.0))
+
+
+def _extremum(call: AtenCall, *, largest: bool) -> Any:
+    """Of two tensors, along an axis (with the positions, which are not read), or of everything."""
+    if call.given("other") is not None:
+        both = [call.value("self"), call.value("other")]
+        return operators.extremum(call.builder, both, call.name, largest=largest)
+    over = nonlinear.maximum_over if largest else nonlinear.minimum_over
+    best = does(over, tensor("self"), AtenCall.reduced_axes, name, keep=flag("keepdim"))(call)
+    return best if isinstance(call.node.node.meta["val"], torch.Tensor) else (best,)
+
+
+def _each(names: str, operator: Operator) -> dict[str, Operator]:
+    return dict.fromkeys(names.split(), operator)
+
+
+_MAX_POOL = images.on_images(does(windows.max_pool, images.batched, images.pooling_window, name))
+_AVERAGE_POOL = images.on_images(
+    does(
+        windows.average_pool,
+        images.batched,
+        images.pooling_window,
+        count_padding=flag("count_include_pad"),
+        divisor=lambda call: call.given("divisor_override"),
+    )
+)
+_ADAPTIVE_MAX_POOL = images.on_images(does(windows.adaptive_max_pool, images.batched, images.output_sizes, name))
+_ADAPTIVE_AVERAGE_POOL = images.on_images(does(windows.adaptive_average_pool, images.batched, images.output_sizes))
+_CLAMP = does(operators.clamp, value("self"), value("min"), value("max"), name)
+
+_TABLE: dict[str, Operator] = {
+    "_native_batch_norm_legit_no_training": first_of(_batch_norm),
+    "abs": does(nonlinear.absolute, tensor("self"), name),
+    "add": does(GraphBuilder.add, tensor("self"), _scaled_other),
+    "addmm": does(operators.affine_product, value("mat1"), value("mat2"), value("self"), _factors),
+    "baddbmm": does(operators.affine_product, value("batch1"), value("batch2"), value("self"), _factors),
+    "cat": _concatenate,
+    "dot": does(operators.matrix_product, value("self"), value("tensor")),
+    "getitem": _item,
+    "hardsigmoid": _hard_sigmoid,
+    "hardtanh": does(operators.clamp, value("self"), value("min_val"), value("max_val"), name),
+    "leaky_relu": does(nonlinear.rectify, tensor("self"), numbers("negative_slope"), name),
+    "linear": _linear,
+    "masked_fill": does(operators.choose, value("mask"), value("value"), value("self")),
+    "matmul": does(operators.matrix_product, value("self"), value("other")),
+    "mean": does(GraphBuilder.mean_over, tensor("self"), AtenCall.reduced_axes, keep=flag("keepdim")),
+    "mul": does(operators.multiply, value("self"), value("other")),
+    "mv": does(operators.matrix_product, value("self"), value("vec")),
+    "neg": does(nonlinear.negated, tensor("self")),
+    "prelu": does(nonlinear.rectify, tensor("self"), _slope_of_each_channel, name),
+    "relu": does(nonlinear.rectify, tensor("self"), always(np.array(0.0)), name),
+    "relu6": does(nonlinear.clip, tensor("self"), always(np.array(0.0)), always(np.array(6.0)), name),
+    "rrelu": does(nonlinear.rectify, tensor("self"), _mean_slope, name),
+    "rsub": _subtract_from,
+    "stack": _stack,
+    "sub": does(GraphBuilder.subtract, tensor("self"), _scaled_other),
+    "sum": does(GraphBuilder.sum_over, tensor("self"), AtenCall.reduced_axes, keep=flag("keepdim")),
+    "threshold": does(nonlinear.threshold, tensor("self"), numbers("threshold"), numbers("value"), name),
+    "where": does(operators.choose, value("condition"), value("self"), value("other")),
+    **_each("bmm mm", does(operators.matrix_product, value("self"), value("mat2"))),
+    **_each("clamp clamp_max clamp_min clip", _CLAMP),
+    **_each("div true_divide", _divide),
+    **_each("amax fmax max maximum", partial(_extremum, largest=True)),
+    **_each("amin fmin min minimum", partial(_extremum, largest=False)),
+    **_each("constant_pad_nd pad", _pad),
+    **_each("full_like new_full new_ones new_zeros ones_like zeros_like", _like),
+    **_each("conv1d conv2d conv3d convolution", images.on_images(images.convolution)),
+    **_each("conv_transpose1d conv_transpose2d conv_transpose3d", images.on_images(images.transposed_convolution)),
+    **_each("max_pool1d max_pool2d max_pool3d", _MAX_POOL),
+    **_each("max_pool2d_with_indices max_pool3d_with_indices", first_of(_MAX_POOL)),
+    **_each("avg_pool1d avg_pool2d avg_pool3d", _AVERAGE_POOL),
+    **_each("adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d", first_of(_ADAPTIVE_MAX_POOL)),
+    **_each("adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", _ADAPTIVE_AVERAGE_POOL),
+    **_each("_adaptive_avg_pool2d _adaptive_avg_pool3d", _ADAPTIVE_AVERAGE_POOL),
+    **_each("upsample_bilinear2d upsample_linear1d upsample_trilinear3d", images.resized),
+    **_each("_to_copy _unsafe_view alias clone contiguous detach flatten lift_fresh_copy", _reshape),
+    **_each("reshape squeeze unflatten unsqueeze view", _reshape),
+    # Operators whose every result is one of the tensor's entries, or zero.
+    **_each("_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d", AtenCall.moved),
+    **_each("channel_shuffle chunk diagonal expand flip gather im2col index index_select narrow", AtenCall.moved),
+    **_each("permute pixel_shuffle pixel_unshuffle repeat repeat_interleave roll rot90 select slice", AtenCall.moved),
+    **_each("reflection_pad1d reflection_pad2d reflection_pad3d", AtenCall.moved),
+    **_each("replication_pad1d replication_pad2d replication_pad3d", AtenCall.moved),
+    **_each("split split_with_sizes t take tile transpose tril triu unbind unfold", AtenCall.moved),
+    **_each("upsample_nearest1d upsample_nearest2d upsample_nearest3d", AtenCall.moved),
+}
+
+# Operators that change none of a constant's numbers.
+_KEEPS_NUMBERS = {"item"} | {
+    name for name, operator in _TABLE.items() if operator in (AtenCall.moved, _reshape, _concatenate, _stack)
+}
+# What may follow a tail on the way to the output: the order of the scores stays as it is.
+PASSIVE = {"permute", "t", "transpose"} | {name for name, operator in _TABLE.items() if operator is _reshape}
+OPERATORS = Operators(_TABLE, _fold)
