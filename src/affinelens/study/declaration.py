@@ -73,6 +73,11 @@ def combinations(**values: Collection[Any]) -> list[dict[str, Any]]:
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
 
 
+def lines(name: str, **values: Collection[Any]) -> dict[str, Labels]:
+    """The combinations of labels by name, in which they stand for their values, as in ``"{width} units"``."""
+    return {name.format(**labels): labels for labels in combinations(**values)}
+
+
 def _no_number(labels: Labels) -> int | None:
     return None
 

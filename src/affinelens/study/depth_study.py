@@ -13,7 +13,7 @@ from affinelens.study import paper
 from affinelens.study.architectures import mlp
 from affinelens.study.count_curves import count_panels
 from affinelens.study.data.samples import random_points
-from affinelens.study.declaration import Claim, Configuration, Figures, Labels, PaperTable, Study, Sweep, combinations
+from affinelens.study.declaration import Claim, Configuration, Figures, PaperTable, Study, Sweep, combinations, lines
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, MoonsSetup, choice
 
@@ -48,18 +48,15 @@ def _configuration(setup: DepthSetup, data: str, dimension: int, width: int, dep
 
 
 def _tables(setup: DepthSetup) -> list[PaperTable]:
-    plane = {
-        f"{one['data']}, {one['width']} units a layer": one
-        for one in combinations(data=KINDS, dimension=[2], width=setup.widths)
-    }
-    space = {
-        f"{one['dimension']}-D, {one['width']} units a layer": one
-        for one in combinations(width=setup.table_widths, dimension=setup.table_dimensions, data=[RANDOM])
-    }
-    numbers, pictured = (
-        "Table 2: regions by inputs and depth.",
-        "Figure 3: regions in 2-D (the paper prints no numbers).",
+    plane = lines("{data}, {width} units a layer", data=KINDS, dimension=[2], width=setup.widths)
+    space = lines(
+        "{dimension}-D, {width} units a layer",
+        width=setup.table_widths,
+        dimension=setup.table_dimensions,
+        data=[RANDOM],
     )
+    numbers = "Table 2: regions by inputs and depth."
+    pictured = "Figure 3: regions in 2-D (the paper prints no numbers)."
     return [
         PaperTable(numbers, "depth", setup.table_depths, space, paper.depth, columns="{} layers"),
         PaperTable(pictured, "depth", setup.depths, plane, columns="{} layers"),
@@ -105,19 +102,15 @@ def _claims(setup: DepthSetup, results: Results) -> Sequence[Claim]:
 
 
 def _figures(setup: DepthSetup, results: Results) -> Figures:
-    space = {
-        f"{one['dimension']}-D, {one['width']} units": one
-        for one in combinations(data=[RANDOM], dimension=setup.table_dimensions, width=setup.table_widths)
-    }
-    panels = [
-        *(Sweep(f"{kind}, 2-D", "depth", setup.depths, _lines_in_plane(setup, kind)) for kind in KINDS),
-        Sweep("random, 3-D and 4-D", "depth", setup.table_depths, space, paper.depth),
-    ]
+    panels = []
+    for kind in KINDS:
+        plane = lines("{width} units", data=[kind], dimension=[2], width=setup.widths)
+        panels.append(Sweep(f"{kind}, 2-D", "depth", setup.depths, plane))
+    space = lines(
+        "{dimension}-D, {width} units", data=[RANDOM], dimension=setup.table_dimensions, width=setup.table_widths
+    )
+    panels.append(Sweep("random, 3-D and 4-D", "depth", setup.table_depths, space, paper.depth))
     return {"depth": count_panels(results, panels, "hidden layers")}
-
-
-def _lines_in_plane(setup: DepthSetup, kind: str) -> dict[str, Labels]:
-    return {f"{width} units": {"data": kind, "dimension": 2, "width": width} for width in setup.widths}
 
 
 STUDY = Study(

@@ -12,7 +12,7 @@ import numpy as np
 from affinelens.array_types import Floats
 from affinelens.study.architectures import mlp
 from affinelens.study.count_curves import count_panels
-from affinelens.study.declaration import Claim, Configuration, Figures, Labels, PaperTable, Study, Sweep, combinations
+from affinelens.study.declaration import Claim, Configuration, Figures, PaperTable, Study, Sweep, combinations, lines
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, MoonsSetup, choice
 
@@ -49,16 +49,11 @@ def _tables(setup: LayersSetup) -> list[PaperTable]:
             f"Figure 4: regions with one layer of {units} (the paper prints no numbers).",
             "epoch",
             setup.epochs,
-            _lines(setup, units, "{}"),
+            lines("{layer}", widened=[units], layer=_positions(setup)),
             corner="wider layer",
         )
         for units in setup.widened
     ]
-
-
-def _lines(setup: LayersSetup, units: int, name: str) -> dict[str, Labels]:
-    """Networks in which one layer has so many units, named after its position."""
-    return {name.format(layer): {"widened": units, "layer": layer} for layer in _positions(setup)}
 
 
 def _claims(setup: LayersSetup, results: Results) -> Sequence[Claim]:
@@ -97,10 +92,10 @@ def _rank_correlation(values: Floats) -> float:
 
 
 def _figures(setup: LayersSetup, results: Results) -> Figures:
-    panels = [
-        Sweep(f"one layer of {units}", "epoch", setup.epochs, _lines(setup, units, "layer {} wider"))
-        for units in setup.widened
-    ]
+    panels = []
+    for units in setup.widened:
+        wider = lines("layer {layer} wider", widened=[units], layer=_positions(setup))
+        panels.append(Sweep(f"one layer of {units}", "epoch", setup.epochs, wider))
     return {"layers": count_panels(results, panels, "epoch", logarithmic=True)}
 
 

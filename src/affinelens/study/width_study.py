@@ -13,7 +13,7 @@ from affinelens.study import paper
 from affinelens.study.architectures import mlp
 from affinelens.study.count_curves import count_curves
 from affinelens.study.data.samples import random_points
-from affinelens.study.declaration import Claim, Configuration, Figures, PaperTable, Study, Sweep, combinations
+from affinelens.study.declaration import Claim, Configuration, Figures, PaperTable, Study, Sweep, combinations, lines
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, Setup, choice
 
@@ -37,9 +37,9 @@ def _configurations(setup: WidthSetup, data: Path | None) -> list[Configuration]
 
 
 def _tables(setup: WidthSetup) -> list[PaperTable]:
-    lines = {f"{width} units": {"width": width} for width in setup.widths}
+    widths = lines("{width} units", width=setup.widths)
     title = "Table 1: regions of one hidden layer."
-    return [PaperTable(title, "dimension", setup.dimensions, lines, paper.width, columns="{}-D")]
+    return [PaperTable(title, "dimension", setup.dimensions, widths, paper.width, columns="{}-D")]
 
 
 def _claims(setup: WidthSetup, results: Results) -> Sequence[Claim]:
@@ -67,8 +67,8 @@ def _figures(setup: WidthSetup, results: Results) -> Figures:
     from affinelens.plot.canvas import flat_axes
     from affinelens.plot.curves import curves
 
-    lines = {f"{dimension} inputs": {"dimension": dimension} for dimension in setup.dimensions}
-    shown = count_curves(results, Sweep("", "width", setup.widths, lines, paper.width))
+    dimensions = lines("{dimension} inputs", dimension=setup.dimensions)
+    shown = count_curves(results, Sweep("", "width", setup.widths, dimensions, paper.width))
     ax = curves(shown, flat_axes(None, (5.0, 3.8)), logarithmic=True, ticks=setup.widths)
     ax.set(xlabel="units of the hidden layer", ylabel="regions")
     return {"width": ax.figure}
