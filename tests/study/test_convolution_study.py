@@ -127,8 +127,8 @@ class _Found:
 
 
 def test_the_claim_is_about_the_mean_of_every_seed_and_names_exceptions() -> None:
-    (claim,) = STUDY.claims(_Found({"MLP": [[0.2, 0.5], [0.1, 0.1]], "CNN": [[0.9, 0.4], [0.8, 0.8]]}))  # type: ignore[arg-type]
+    (claim,) = STUDY.claims(STUDY.full, _Found({"MLP": [[0.2, 0.5], [0.1, 0.1]], "CNN": [[0.9, 0.4], [0.8, 0.8]]}))  # type: ignore[arg-type]
     assert claim.holds
     assert "3 of 4 planes (on the other the two pixels are 3 apart)" in claim.evidence
-    (claim,) = STUDY.claims(_Found({"MLP": [[0.2], [0.5]], "CNN": [[0.9], [0.4]]}))  # type: ignore[arg-type]
+    (claim,) = STUDY.claims(STUDY.full, _Found({"MLP": [[0.2], [0.5]], "CNN": [[0.9], [0.4]]}))  # type: ignore[arg-type]
     assert not claim.holds

@@ -57,6 +57,21 @@ def move_into_place(partial: Path, path: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A folder to write to, which then becomes the destination; if something goes wrong, nothing stays behind."""
+    try:
+        folder = Path(tempfile.mkdtemp(dir=path.resolve().parent, prefix=".affinelens-"))
+        try:
+            yield folder
+            folder.chmod(0o755)
+            move_into_place(folder, path)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise not_saved(path, error) from error
+
+
 def not_saved(path: Path, error: OSError) -> AffineLensError:
     """What to say when a directory could not be written."""
     reason = error.strerror or str(error)

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, MissingExtraError
 
 try:
@@ -19,7 +17,6 @@ try:
 except ImportError as missing:
     raise MissingExtraError.for_extra("matplotlib", "plot", "drawing a picture") from missing
 
-Floats = NDArray[np.float64]
 FORMATS = ("png", "svg", "pdf")
 # A square axis is drawn where no side is longer than this many times the other.
 _LONGEST_SIDE = 4.0
@@ -29,10 +26,27 @@ _PANEL = 2.2
 _AZIMUTH = -55.0
 
 
-def new_axes(size: tuple[float, float] = (5.0, 5.0), *, solid: bool = False) -> Any:
-    """Axes on a figure of their own; ``ax.figure`` is the figure."""
-    figure = Figure(figsize=size, layout="constrained")
-    return figure.add_subplot(projection="3d") if solid else figure.add_subplot()
+def flat_axes(given: Any, size: tuple[float, float] = (5.0, 5.0)) -> Any:
+    """The axes that were given, if a plane picture can be drawn on them, or new ones on a figure of their own."""
+    if given is None:
+        return Figure(figsize=size, layout="constrained").add_subplot()
+    if not isinstance(given, Axes) or hasattr(given, "get_zlim"):
+        raise AffineLensError(
+            f"ax must be two-dimensional matplotlib axes, but got {type(given).__name__}; leave it out"
+        )
+    return given
+
+
+def solid_axes(given: Any, size: tuple[float, float] = (5.0, 5.0)) -> Any:
+    """As :func:`flat_axes`, for a picture in space."""
+    if given is None:
+        return Figure(figsize=size, layout="constrained").add_subplot(projection="3d")
+    if not hasattr(given, "get_zlim"):
+        raise AffineLensError(
+            f"ax must be three-dimensional matplotlib axes, but got {type(given).__name__}; make it with "
+            f"figure.add_subplot(projection='3d'), or leave it out"
+        )
+    return given
 
 
 def panels(count: int, columns: int = 6, *, solid: bool = False) -> tuple[Figure, list[Any]]:
@@ -43,23 +57,6 @@ def panels(count: int, columns: int = 6, *, solid: bool = False) -> tuple[Figure
     return figure, [
         figure.add_subplot(down, across, i + 1, **({"projection": "3d"} if solid else {})) for i in range(count)
     ]
-
-
-def require_flat(ax: Any) -> Axes:
-    """Axes that a plane picture can be drawn on."""
-    if not isinstance(ax, Axes) or hasattr(ax, "get_zlim"):
-        raise AffineLensError(f"ax must be two-dimensional matplotlib axes, but got {type(ax).__name__}; leave it out")
-    return ax
-
-
-def require_solid(ax: Any) -> Any:
-    """Axes that a picture in space can be drawn on."""
-    if not hasattr(ax, "get_zlim"):
-        raise AffineLensError(
-            f"ax must be three-dimensional matplotlib axes, but got {type(ax).__name__}; make it with "
-            f"figure.add_subplot(projection='3d'), or leave it out"
-        )
-    return ax
 
 
 def frame_axes(ax: Axes, lower: Floats, upper: Floats, names: Sequence[str]) -> None:
@@ -75,8 +72,11 @@ def frame_axes(ax: Axes, lower: Floats, upper: Floats, names: Sequence[str]) -> 
     ax.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
 
 
-def arrange_space(ax: Any, sides: Sequence[float], names: Sequence[str], *, elevation: float) -> None:
-    """Proportions, names and the point of view of a picture in space."""
+def frame_space(
+    ax: Any, lower: Floats, upper: Floats, names: Sequence[str], *, sides: Sequence[float], elevation: float
+) -> None:
+    """Show exactly the box from lower to upper, in the proportions of these sides, seen from so high."""
+    ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), zlim=(lower[2], upper[2]))
     ax.set_box_aspect(sides, zoom=0.88)
     ax.view_init(elev=elevation, azim=_AZIMUTH)
     ax.set(xlabel=names[0], ylabel=names[1], zlabel=names[2])
@@ -86,6 +86,17 @@ def arrange_space(ax: Any, sides: Sequence[float], names: Sequence[str], *, elev
         axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10], prune=prune))
     ax.tick_params(labelsize="small", pad=0)
     ax.grid(False)
+
+
+def frame_chart(ax: Axes, places: str, values: str) -> None:
+    """Name the two axes of a chart, which has lines on their sides only."""
+    ax.set(xlabel=places, ylabel=values)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def count_places(ax: Axes) -> None:
+    """Only whole numbers along the first axis."""
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def save_picture(picture: Any, path: str | Path, *, dpi: int = 200) -> Path:

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.summary.quantities import DESCRIPTIONS, quantity
 
 if TYPE_CHECKING:
     from affinelens.regions import Regions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 NEIGHBORS, CLASS, PLAIN = "neighbors", "class", "plain"
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.volumes import volumes
+from affinelens.plot.canvas import count_places, frame_chart
 from affinelens.plot.curves import scale_counts
 from affinelens.plot.palette import STAGES, colors_of
 from affinelens.plot.partition_rows import Panel, draw_panel
@@ -21,7 +21,6 @@ from affinelens.regions import all_vertices
 if TYPE_CHECKING:
     from affinelens.regions import Regions
 
-Floats = NDArray[np.float64]
 # The width and the height of a partition with its name, and of a chart, in inches.
 _PANEL, _CHART = (2.6, 3.1), (3.6, 2.9)
 _MOST_ACROSS = 4
@@ -47,7 +46,8 @@ def comparison(sets: Mapping[str, Regions]) -> Figure:
     strips = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
     for place, (name, found) in enumerate(drawable.items()):
         ax = strips[place // across].add_subplot(1, across, place % across + 1)
-        draw_panel(ax, Panel(found, _short(name)), color="class" if found.network.output_size else "neighbors")
+        color = "class" if found.network.output_size else "neighbors"
+        draw_panel(ax, found, Panel(found, _short(name)).text, color=color)
     _draw_stages(strips[-1].add_subplot(1, charts, 1), sets)
     if sizes:
         _draw_volumes(strips[-1].add_subplot(1, charts, 2), list(sets), sizes)
@@ -74,9 +74,8 @@ def _draw_stages(ax: Axes, sets: Mapping[str, Regions]) -> None:
         ax.plot(stages, found.layer_counts, color=colors[place], marker=mark, markersize=4, label=_short(name))
     counts = [float(count) for found in sets.values() for count in found.layer_counts]
     scale_counts(ax, np.array(counts or [1.0]))
-    ax.set(xlabel="stages", ylabel="cells")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.spines[["top", "right"]].set_visible(False)
+    count_places(ax)
+    frame_chart(ax, "stages", "cells")
     ax.legend(frameon=False, fontsize="small")
 
 
@@ -89,6 +88,5 @@ def _draw_volumes(ax: Axes, names: list[str], volumes: Mapping[str, Floats]) -> 
         ax.step(ordered, shares, where="post", color=colors[names.index(name)])
     ax.set_xscale("log")
     ax.set_xlim(left=min(float(np.quantile(sizes[sizes > 0], _SMALLEST)) for sizes in volumes.values()))
-    ax.set(xlabel="volume of a region", ylabel="share of regions up to this")
     ax.set_ylim(0, 1.02)
-    ax.spines[["top", "right"]].set_visible(False)
+    frame_chart(ax, "volume of a region", "share of regions up to this")

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
-from affinelens.plot.canvas import new_axes, require_flat
+from affinelens.plot.canvas import flat_axes
 from affinelens.plot.palette import INK, STAGES, colors_of
 
 # The size of a panel, in inches.
@@ -46,7 +46,7 @@ def curves(
 
     Hollow marks are the numbers given elsewhere, which the legend calls ``given``.
     """
-    ax = new_axes((5.0, 3.6)) if ax is None else require_flat(ax)
+    ax = flat_axes(ax, (5.0, 3.6))
     handles = _draw(ax, shown, logarithmic, ticks, given)
     ax.legend(
         handles=handles, frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.17),

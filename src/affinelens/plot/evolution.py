@@ -15,7 +15,7 @@ from PIL import Image
 
 from affinelens.errors import AffineLensError
 from affinelens.plot.canvas import panels
-from affinelens.plot.partition import partition
+from affinelens.plot.partition_rows import draw_panel
 from affinelens.plot.surface import surface
 
 if TYPE_CHECKING:
@@ -90,9 +90,7 @@ def _require_some(snapshots: Sequence[Snapshot], columns: int = 1) -> None:
 
 
 def _draw(ax: Axes, snapshot: Snapshot, options: dict[str, Any]) -> None:
-    partition(snapshot.regions, ax, **{"color": "class", "legend": False, **options})
-    ax.set(xticks=[], yticks=[], ylabel="")
-    ax.set_xlabel(_caption(snapshot))
+    draw_panel(ax, snapshot.regions, _caption(snapshot), **{"color": "class", **options})
 
 
 def _caption(snapshot: Snapshot) -> str:

@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Bools, Floats, Indices
 from affinelens.plot.polygons import Polygons, around, around_order
 from affinelens.regions import all_vertices
 
 if TYPE_CHECKING:
     from affinelens.regions import Regions
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 def region_faces(regions: Regions) -> Polygons:
@@ -83,6 +79,14 @@ def normals(faces: Polygons) -> Floats:
     length = np.linalg.norm(normal, axis=1, keepdims=True)
     units: Floats = np.divide(normal, length, out=np.zeros_like(normal), where=length > 0)
     return units
+
+
+def lit(faces: Polygons, paint: Floats, light: Floats, in_shade: float) -> Floats:
+    """Colors of faces under a light; those along it keep so much of theirs."""
+    towards = np.abs(normals(faces) @ (light / np.linalg.norm(light)))
+    result = paint.copy()
+    result[:, :3] *= (in_shade + (1 - in_shade) * towards)[:, None]
+    return result
 
 
 def _around_in_space(points: Floats, offsets: Indices) -> Floats:

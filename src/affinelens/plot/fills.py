@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm, Normalize, to_rgba
 from matplotlib.patches import Patch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from affinelens.array_types import Floats, Indices
 from affinelens.measure.summary.quantities import quantity
 from affinelens.plot.coloring import CLASS, NEIGHBORS, PLAIN, column
 from affinelens.plot.palette import CLASSES, FILLS, NUMBERS, PAPER, colors_of, neighbor_colors
@@ -18,8 +20,6 @@ from affinelens.plot.palette import CLASSES, FILLS, NUMBERS, PAPER, colors_of, n
 if TYPE_CHECKING:
     from affinelens.regions import Regions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 # At most so many classes or stages are named beside a picture.
 _MOST_NAMED = 12
 # Colors spread over the numbers from this percentile on, so that a few tiny regions do not take most of them.
@@ -27,36 +27,41 @@ _LOWEST_SHOWN = 5.0
 _CLASS_STRENGTH = 0.55
 
 
+@dataclass(frozen=True, eq=False)
 class Fills:
-    """Colors of regions, by what ``color`` asks for."""
+    """Colors of regions or of parts of them, RGBA by number, and what they say: classes, or numbers on a scale."""
 
-    def __init__(self, regions: Regions, color: str | ArrayLike) -> None:
-        self._classes: Indices | None = None
-        self._scale: ScalarMappable | None = None
-        self._name = ""
-        if isinstance(color, str) and color == PLAIN:
-            self._paint = np.tile(to_rgba(PAPER), (len(regions), 1))
-        elif isinstance(color, str) and color == NEIGHBORS:
-            self._paint = colors_of(neighbor_colors(regions), FILLS)
-        elif isinstance(color, str) and color == CLASS:
-            self._classes = quantity(regions, "class")
-            self._paint = class_fills(self._classes)
-        else:
-            values = column(regions, color)
-            self._scale = ScalarMappable(_norm(values.values, logarithmic=values.logarithmic), NUMBERS)
-            self._name = values.name
-            self._paint = np.asarray(self._scale.to_rgba(np.asarray(values.values)))
+    paint: Floats
+    classes: Indices | None = None
+    scale: ScalarMappable | None = None
+    name: str = ""
 
-    def of(self, region: Indices) -> Floats:
-        """RGBA of regions by number."""
-        return self._paint[region].copy()
+    @classmethod
+    def by(cls, regions: Regions, color: str | ArrayLike) -> Fills:
+        """The colors of regions that ``color`` asks for."""
+        word = color if isinstance(color, str) else None
+        if word == PLAIN:
+            return cls(np.tile(to_rgba(PAPER), (len(regions), 1)))
+        if word == NEIGHBORS:
+            return cls(colors_of(neighbor_colors(regions), FILLS))
+        if word == CLASS:
+            return cls.by_class(quantity(regions, "class"))
+        shown = column(regions, color)
+        scale = ScalarMappable(_norm(shown.values, logarithmic=shown.logarithmic), NUMBERS)
+        return cls(np.asarray(scale.to_rgba(shown.values)), scale=scale, name=shown.name)
 
-    def explain(self, ax: Any) -> None:
-        """A color bar or a legend, where one is of use."""
-        if self._scale is not None:
-            explain_scale(ax, self._scale, self._name)
-        elif self._classes is not None:
-            explain_classes(ax, np.unique(self._classes))
+    @classmethod
+    def by_class(cls, classes: Indices) -> Fills:
+        return cls(class_fills(classes), classes)
+
+    def explain(self, ax: Any, numbers: Indices) -> None:
+        """A color bar or a legend for what is shown, where one is of use."""
+        if self.scale is not None:
+            _explain_scale(ax, self.scale, self.name)
+        elif self.classes is not None:
+            named = np.unique(self.classes[numbers])
+            paint = class_fills(named)
+            explain(ax, [Patch(color=paint[i], label=f"class {k}") for i, k in enumerate(named.tolist())])
 
 
 def class_fills(numbers: Indices) -> Floats:
@@ -66,18 +71,12 @@ def class_fills(numbers: Indices) -> Floats:
     return full
 
 
-def explain_scale(ax: Any, scale: ScalarMappable, name: str) -> None:
+def _explain_scale(ax: Any, scale: ScalarMappable, name: str) -> None:
     """A color bar as high as the picture."""
     if hasattr(ax, "get_zlim"):
         ax.figure.colorbar(scale, ax=ax, label=name, shrink=0.6, pad=0.1)
     else:
         ax.figure.colorbar(scale, cax=ax.inset_axes((1.03, 0.0, 0.04, 1.0)), label=name)
-
-
-def explain_classes(ax: Any, numbers: Indices) -> None:
-    """Classes by color."""
-    paint = class_fills(numbers)
-    explain(ax, [Patch(color=paint[i], label=f"class {k}") for i, k in enumerate(numbers.tolist())])
 
 
 def explain(ax: Any, handles: Sequence[Any]) -> None:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from numpy.typing import NDArray
 
 from affinelens.measure.maps.affine_maps import affine_maps
-from affinelens.plot.canvas import new_axes, require_flat
+from affinelens.plot.canvas import flat_axes
 from affinelens.plot.palette import CLASSES, INK, colors_of
 from affinelens.plot.partition import axis_names, require_dimension
 from affinelens.regions import all_vertices
@@ -18,7 +17,6 @@ from affinelens.regions import all_vertices
 if TYPE_CHECKING:
     from affinelens.regions import Regions
 
-Floats = NDArray[np.float64]
 # At most so many outputs are named beside a picture.
 _MOST_NAMED = 12
 # At most so many breaks are marked one by one.
@@ -28,7 +26,7 @@ _MOST_MARKED = 400
 def graph(regions: Regions, ax: Axes | None = None, *, legend: bool = True) -> Axes:
     """Draw every output over a one-dimensional domain, a straight piece a region, with marks where pieces meet."""
     require_dimension(regions, 1)
-    ax = new_axes((6.0, 3.5)) if ax is None else require_flat(ax)
+    ax = flat_axes(ax, (6.0, 3.5))
     ends = np.sort(all_vertices(regions).points.reshape(-1, 2), axis=1)
     maps = affine_maps(regions)
     heights = ends[:, None, :] * maps.slopes + maps.constants[:, :, None]

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.domain import Slice
 from affinelens.errors import AffineLensError
-from affinelens.plot.canvas import new_axes, require_flat
+from affinelens.plot.canvas import flat_axes
 from affinelens.plot.palette import INK
 from affinelens.plot.partition import partition
 
 if TYPE_CHECKING:
     from affinelens.regions import Regions
 
-Floats = NDArray[np.float64]
 # The three images' slice coordinates, and where they are shown: left, bottom, width, height as shares of the picture.
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 _PLACES = ((-0.46, 0.0, 0.26, 0.26), (1.05, 0.0, 0.26, 0.26), (-0.46, 0.74, 0.26, 0.26))
@@ -40,7 +39,7 @@ def image_slice(
             "images are shown for a plane, Slice.through(image, image, image); this domain is another"
         )
     images = _pictures(domain.origin + np.einsum("pk,k...->p...", _CORNERS, domain.basis), shape)
-    ax = new_axes((7.6, 4.6)) if ax is None else require_flat(ax)
+    ax = flat_axes(ax, (7.6, 4.6))
     partition(regions, ax, **options)
     low, high = float(images.min()), float(images.max())
     for image, place, mark, corner in zip(images, _PLACES, _MARKS, _CORNERS.tolist(), strict=True):

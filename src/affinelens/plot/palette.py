@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.colors import to_rgba_array
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats, Indices
 from affinelens.regions import neighbor_values
 
 if TYPE_CHECKING:
     from affinelens.regions import Regions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 FILLS = ("#77aadd", "#eedd88", "#ee8866", "#44bb99", "#ffaabb", "#bbcc33", "#99ddff", "#cfc3e6")
 CLASSES = (
     "#4477aa", "#ee6677", "#ccbb44", "#228833", "#aa3377", "#66ccee", "#999933", "#882255", "#44aa99", "#bbbbbb",

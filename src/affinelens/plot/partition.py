@@ -9,22 +9,20 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.geometry.shared_sides import shared_sides
-from affinelens.plot.canvas import frame_axes, new_axes, require_flat
+from affinelens.plot.canvas import flat_axes, frame_axes
 from affinelens.plot.coloring import CLASS, NEIGHBORS
-from affinelens.plot.fills import Fills, class_fills, explain, explain_classes
+from affinelens.plot.fills import Fills, explain
 from affinelens.plot.palette import CLASSES, INK, STAGES, colors_of
 from affinelens.plot.polygons import Polygons, class_polygons, clipped_to_rectangle, region_polygons
 
 if TYPE_CHECKING:
     from affinelens.regions import Regions
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 def partition(
@@ -68,21 +66,19 @@ def partition(
     0.0 1.0
     """
     require_dimension(regions, 2)
-    ax = new_axes() if ax is None else require_flat(ax)
+    ax = flat_axes(ax)
     lower, upper = _window(regions, window)
     by_class = isinstance(color, str) and color == CLASS
     if by_class:
         cells = decision_boundary(regions).cells
-        pieces = class_polygons(cells)
-        shown = pieces if window is None else clipped_to_rectangle(pieces, lower, upper)
-        _draw_classes(ax, shown, cells.classes[shown.origin], outlined=not hyperplanes, legend=legend)
+        polygons, fills, outline = class_polygons(cells), Fills.by_class(cells.classes), "white"
     else:
-        fills = Fills(regions, color)
-        polygons = region_polygons(regions)
-        drawn = polygons if window is None else clipped_to_rectangle(polygons, lower, upper)
-        _add(ax, drawn, fills.of(drawn.region), INK if not hyperplanes else "face")
-        if legend:
-            fills.explain(ax)
+        polygons, fills, outline = region_polygons(regions), Fills.by(regions, color), INK
+    if window is not None:
+        polygons = clipped_to_rectangle(polygons, lower, upper)
+    _add(ax, polygons, fills.paint[polygons.origin], "face" if hyperplanes else outline)
+    if legend:
+        fills.explain(ax, polygons.origin)
     if hyperplanes:
         _draw_hyperplanes(ax, regions, legend=legend)
     if boundary or (by_class and boundary is None):
@@ -166,12 +162,6 @@ def _add(ax: Axes, polygons: Polygons, paint: Floats, edges: str) -> None:
         polygons.rings(), facecolors=paint, edgecolors=edges, linewidths=width, joinstyle="round", zorder=1
     )
     ax.add_collection(collection)
-
-
-def _draw_classes(ax: Axes, polygons: Polygons, of_piece: Indices, *, outlined: bool, legend: bool) -> None:
-    _add(ax, polygons, class_fills(of_piece), "white" if outlined else "face")
-    if legend:
-        explain_classes(ax, np.unique(of_piece))
 
 
 def _draw_hyperplanes(ax: Axes, regions: Regions, *, legend: bool) -> None:

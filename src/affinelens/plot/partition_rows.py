@@ -29,6 +29,12 @@ class Panel:
     regions: Regions
     caption: str = ""
 
+    @property
+    def text(self) -> str:
+        """What is written beneath."""
+        count = f"{len(self.regions):,} region{'' if len(self.regions) == 1 else 's'}"
+        return f"{count}\n{self.caption}" if self.caption else count
+
 
 def partition_rows(rows: Mapping[str, Sequence[Panel]], **options: Any) -> Figure:
     """Draw a row of partitions under each name, each partition with its number of regions beneath.
@@ -43,7 +49,7 @@ def partition_rows(rows: Mapping[str, Sequence[Panel]], **options: Any) -> Figur
     for number, (name, panels) in enumerate(rows.items()):
         for column, panel in enumerate(panels):
             ax = figure.add_subplot(len(rows), across, number * across + column + 1)
-            draw_panel(ax, panel, **options)
+            draw_panel(ax, panel.regions, panel.text, **options)
             if column == 0:
                 ax.set_ylabel(name)
     if sum(len(panel.regions) for panels in rows.values() for panel in panels) > _MOST_VECTORS:
@@ -52,9 +58,7 @@ def partition_rows(rows: Mapping[str, Sequence[Panel]], **options: Any) -> Figur
     return figure
 
 
-def draw_panel(ax: Axes, panel: Panel, **options: Any) -> None:
-    """Draw one partition without ticks, its number of regions and caption beneath."""
-    partition(panel.regions, ax, **{"legend": False, **options})
-    count = f"{len(panel.regions):,} region{'' if len(panel.regions) == 1 else 's'}"
-    ax.set(xticks=[], yticks=[], ylabel="")
-    ax.set_xlabel(f"{count}\n{panel.caption}" if panel.caption else count)
+def draw_panel(ax: Axes, regions: Regions, text: str, **options: Any) -> None:
+    """Draw one partition without ticks, and a text beneath."""
+    partition(regions, ax, **{"legend": False, **options})
+    ax.set(xticks=[], yticks=[], ylabel="", xlabel=text)

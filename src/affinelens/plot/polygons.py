@@ -7,17 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Bools, Floats, Indices
 from affinelens.regions import all_vertices
 
 if TYPE_CHECKING:
     from affinelens.measure.decision.class_cells import ClassCells
     from affinelens.regions import Regions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 UNCUT = -1
 
 
@@ -122,6 +119,10 @@ class Polygons:
         alive = counts > 0 if keep_touching else np.asarray((used & (values > 0)).any(axis=1))
         return result[alive]
 
+    def beyond(self, axis: int, bound: float, side: float) -> Polygons:
+        """The part of each polygon whose coordinate is at least the bound, or with side -1 at most."""
+        return self.clipped(side * (self.corners[:, :, axis] - bound))
+
     def cut_sides(self) -> tuple[Floats, Indices, Indices]:
         """The sides that cuts made, as pairs of end points; the label of each, and its polygon."""
         polygon, place = np.nonzero(self.is_corner & (self.side != UNCUT))
@@ -163,6 +164,5 @@ def around_order(points: Floats, offsets: Indices) -> Indices:
 def clipped_to_rectangle(polygons: Polygons, lower: Floats, upper: Floats) -> Polygons:
     """What of the polygons lies between lower and upper."""
     for axis in range(2):
-        for bound, sign in ((lower[axis], 1.0), (upper[axis], -1.0)):
-            polygons = polygons.clipped(sign * (polygons.corners[:, :, axis] - bound))
+        polygons = polygons.beyond(axis, lower[axis], 1.0).beyond(axis, upper[axis], -1.0)
     return polygons

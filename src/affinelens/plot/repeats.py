@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from affinelens.errors import AffineLensError
-from affinelens.plot.canvas import new_axes
+from affinelens.plot.canvas import flat_axes, frame_chart
 from affinelens.plot.palette import INK, STAGES, colors_of
 
 # How wide the points of one thing are spread, groups being 1 apart.
@@ -20,7 +20,7 @@ def repeats(groups: Mapping[str, Mapping[str, ArrayLike]], name: str) -> Figure:
     """Draw values by group and thing, from 0 to 1; ``name`` says what they are."""
     if not groups:
         raise AffineLensError("there are no values to draw; give at least one group")
-    ax = new_axes((1.2 + 1.6 * len(groups), 3.0))
+    ax = flat_axes(None, (1.2 + 1.6 * len(groups), 3.0))
     things = list(dict.fromkeys(thing for group in groups.values() for thing in group))
     colors = colors_of(np.arange(len(things)), STAGES)
     for place, group in enumerate(groups.values()):
@@ -34,8 +34,7 @@ def repeats(groups: Mapping[str, Mapping[str, ArrayLike]], name: str) -> Figure:
                 ax.hlines(values.mean(), middle - 0.19, middle + 0.19, color=INK, linewidth=1.4)
     ax.set_xticks(range(len(groups)), list(groups))
     ax.set_ylim(0, 1.03)
-    ax.set_ylabel(name)
-    ax.spines[["top", "right"]].set_visible(False)
+    frame_chart(ax, "", name)
     ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure: Figure = ax.figure
     return figure

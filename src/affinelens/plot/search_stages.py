@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.shared_sides import SharedSides, shared_sides
 from affinelens.plot.canvas import frame_axes, panels
@@ -22,8 +23,6 @@ from affinelens.regions import located
 if TYPE_CHECKING:
     from affinelens.regions import Regions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 _HERE, _BESIDE, _ELSEWHERE = "#ee8866", "#99ddff", "#f2f2f2"
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
-from affinelens.plot.canvas import arrange_space, new_axes, require_solid
-from affinelens.plot.faces import border_faces, normals, region_faces, section
+from affinelens.plot.canvas import frame_space, solid_axes
+from affinelens.plot.faces import border_faces, lit, region_faces, section
 from affinelens.plot.fills import Fills
 from affinelens.plot.palette import INK
 from affinelens.plot.partition import axis_names, line_width, require_dimension
@@ -20,12 +21,12 @@ from affinelens.plot.polygons import Polygons
 if TYPE_CHECKING:
     from affinelens.regions import Regions
 
-Floats = NDArray[np.float64]
 # Proportions are true where no side is longer than this many times another.
 _LONGEST_SIDE = 4.0
-# How high the viewer stands, in degrees, and where the light comes from.
+# How high the viewer stands, in degrees, where the light comes from, and how much there is where it does not fall.
 _ELEVATION = 24.0
 _LIGHT = np.array([0.35, -0.25, 0.9])
+_IN_SHADE = 0.72
 # The corner that is cut away is the one nearest to the viewer: high in the first coordinate, low in the second, high in
 # the third.
 _CUT_SIDES = (1.0, -1.0, 1.0)
@@ -56,8 +57,8 @@ def solid(
         Explain the colors beside the picture.
     """
     require_dimension(regions, 3)
-    ax = new_axes(solid=True) if ax is None else require_solid(ax)
-    fills = Fills(regions, color)
+    ax = solid_axes(ax)
+    fills = Fills.by(regions, color)
     faces = region_faces(regions)
     lower, upper = regions.domain.frame.lower, regions.domain.frame.upper
     if explode < 0 or not np.isfinite(explode):
@@ -68,19 +69,16 @@ def solid(
         lower, upper = shown.corners.min(axis=(0, 1)), shown.corners.max(axis=(0, 1))
     else:
         shown = _outside(regions, faces, _corner(cut, lower, upper))
-    light = 0.72 + 0.28 * np.abs(normals(shown) @ (_LIGHT / np.linalg.norm(_LIGHT)))
-    paint = fills.of(shown.region)
-    paint[:, :3] *= light[:, None]
+    paint = lit(shown, fills.paint[shown.region], _LIGHT, _IN_SHADE)
     collection = Poly3DCollection(
         shown.rings(), facecolors=paint, edgecolors=INK, linewidths=line_width(len(shown)), zsort="average"
     )
     ax.add_collection3d(collection)
-    ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), zlim=(lower[2], upper[2]))
     sides = upper - lower
     aspect = (sides / sides.max()).tolist() if sides.max() <= _LONGEST_SIDE * sides.min() else [1.0, 1.0, 1.0]
-    arrange_space(ax, aspect, axis_names(regions), elevation=_ELEVATION)
+    frame_space(ax, lower, upper, axis_names(regions), sides=aspect, elevation=_ELEVATION)
     if legend:
-        fills.explain(ax)
+        fills.explain(ax, np.arange(len(regions)))
     return ax
 
 
@@ -103,16 +101,12 @@ def _outside(regions: Regions, faces: Polygons, corner: Floats | None) -> Polygo
     for axis, side in enumerate(_CUT_SIDES):  # the border without the corner, as three convex parts
         part = border
         for before in range(axis):
-            part = _kept(part, before, _CUT_SIDES[before], corner)
-        parts.append(_kept(part, axis, -side, corner))
+            part = part.beyond(before, corner[before], _CUT_SIDES[before])
+        parts.append(part.beyond(axis, corner[axis], -side))
     for axis in range(3):
         wall = section(faces, axis, float(corner[axis]))
         for other in range(3):
             if other != axis:
-                wall = _kept(wall, other, _CUT_SIDES[other], corner)
+                wall = wall.beyond(other, corner[other], _CUT_SIDES[other])
         parts.append(wall)
     return Polygons.joined(parts)
-
-
-def _kept(polygons: Polygons, axis: int, side: float, corner: Floats) -> Polygons:
-    return polygons.clipped(side * (polygons.corners[:, :, axis] - corner[axis]))

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_maps
-from affinelens.plot.canvas import arrange_space, new_axes, require_solid
-from affinelens.plot.faces import normals
-from affinelens.plot.fills import Fills, class_fills, explain_classes
+from affinelens.plot.canvas import frame_space, solid_axes
+from affinelens.plot.faces import lit
+from affinelens.plot.fills import Fills, class_fills
 from affinelens.plot.palette import INK
 from affinelens.plot.partition import axis_names, line_width, require_dimension
 from affinelens.plot.polygons import Polygons, class_polygons, region_polygons
@@ -22,13 +23,12 @@ if TYPE_CHECKING:
     from affinelens.measure.decision.decision_boundary import DecisionBoundary
     from affinelens.regions import Regions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 # The picture's height, its base being 1 wide.
 _HEIGHT = 0.7
 # How high the viewer stands, in degrees: steep surfaces are seen from above.
 _ELEVATION = 42.0
 _LIGHT = np.array([0.3, -0.4, 0.87])
+_IN_SHADE = 0.65
 
 
 def surface(
@@ -47,37 +47,37 @@ def surface(
     in a partition.
     """
     require_dimension(regions, 2)
-    ax = new_axes((6.0, 5.0), solid=True) if ax is None else require_solid(ax)
+    ax = solid_axes(ax, (6.0, 5.0))
     ax.computed_zorder = False
-    if output is None:
-        numbers = _draw_by_class(ax, regions)
-        if legend:
-            explain_classes(ax, numbers)
-    else:
-        _draw_output(ax, regions, output, color, legend=legend)
-    names = axis_names(regions)
-    height = "output" if output is None else f"output {output}"
-    arrange_space(ax, (1.0, 1.0, _HEIGHT), (*names, height), elevation=_ELEVATION)
+    drawn = _draw_classes(ax, regions, legend) if output is None else _draw_output(ax, regions, output, color, legend)
+    lower, upper = _extent(drawn)
+    if lower[2] == upper[2]:
+        upper[2] += 1.0
+    names = (*axis_names(regions), "output" if output is None else f"output {output}")
+    frame_space(ax, lower, upper, names, sides=(1.0, 1.0, _HEIGHT), elevation=_ELEVATION)
     return ax
 
 
-def _draw_by_class(ax: Any, regions: Regions) -> Indices:
+def _draw_classes(ax: Any, regions: Regions, legend: bool) -> Polygons:
     maps, boundary = affine_maps(regions), decision_boundary(regions)
     classes, pieces = boundary.cells.classes, class_polygons(boundary.cells)
     outputs = maps.constants.shape[1]
     winner = classes if outputs > 1 else np.zeros_like(classes)
-    paint = class_fills(classes)
     lifted = [_lifted(maps, pieces, winner)]
-    paints = [_lit(lifted[0], paint)]
+    fills = Fills.by_class(classes)
+    paints = [_lit(lifted[0], fills.paint)]
     if outputs == 2:
         lifted.append(_lifted(maps, pieces, 1 - winner))
         beneath = class_fills(1 - winner)
         beneath[:, 3] = 0.35
         paints.append(_lit(lifted[1], beneath))
-    _add(ax, Polygons.joined(lifted), np.concatenate(paints))
+    drawn = Polygons.joined(lifted)
+    _add(ax, drawn, np.concatenate(paints))
     if len(boundary):
         _draw_boundary(ax, maps, boundary)
-    return np.unique(classes)
+    if legend:
+        fills.explain(ax, pieces.origin)
+    return drawn
 
 
 def _draw_boundary(ax: Any, maps: AffineMaps, boundary: DecisionBoundary) -> None:
@@ -87,16 +87,17 @@ def _draw_boundary(ax: Any, maps: AffineMaps, boundary: DecisionBoundary) -> Non
     ax.add_collection3d(Line3DCollection(ends, colors=INK, linewidths=2.0, capstyle="round", zorder=2))
 
 
-def _draw_output(ax: Any, regions: Regions, output: int, color: str | ArrayLike, *, legend: bool) -> None:
+def _draw_output(ax: Any, regions: Regions, output: int, color: str | ArrayLike, legend: bool) -> Polygons:
     maps = affine_maps(regions)
     count = maps.constants.shape[1]
     if not 0 <= output < count:
         raise AffineLensError(f"output must be from 0 to {count - 1}, but is {output}")
-    fills = Fills(regions, color)
+    fills = Fills.by(regions, color)
     polygons = _lifted(maps, region_polygons(regions), np.full(len(regions), output))
-    _add(ax, polygons, _lit(polygons, fills.of(polygons.region)))
+    _add(ax, polygons, _lit(polygons, fills.paint[polygons.region]))
     if legend:
-        fills.explain(ax)
+        fills.explain(ax, polygons.region)
+    return polygons
 
 
 def _lifted(maps: AffineMaps, polygons: Polygons, output: Indices) -> Polygons:
@@ -108,13 +109,10 @@ def _lifted(maps: AffineMaps, polygons: Polygons, output: Indices) -> Polygons:
 
 def _lit(polygons: Polygons, paint: Floats) -> Floats:
     """Colors under a light from above, slopes taken relative to the picture's own proportions."""
-    rings = polygons.corners[polygons.is_corner]
-    size = np.ptp(rings, axis=0) / np.array([1.0, 1.0, _HEIGHT])
+    lower, upper = _extent(polygons)
+    size = (upper - lower) / np.array([1.0, 1.0, _HEIGHT])
     in_picture = polygons.with_corners(polygons.corners / np.where(size > 0, size, 1.0))
-    towards = np.abs(normals(in_picture) @ (_LIGHT / np.linalg.norm(_LIGHT)))
-    result = paint.copy()
-    result[:, :3] *= (0.65 + 0.35 * towards)[:, None]
-    return result
+    return lit(in_picture, paint, _LIGHT, _IN_SHADE)
 
 
 def _add(ax: Any, polygons: Polygons, paint: Floats) -> None:
@@ -123,8 +121,9 @@ def _add(ax: Any, polygons: Polygons, paint: Floats) -> None:
             polygons.rings(), facecolors=paint, edgecolors=INK, linewidths=0.6 * line_width(len(polygons)), zorder=1
         )
     )
+
+
+def _extent(polygons: Polygons) -> tuple[Floats, Floats]:
+    """The smallest and the largest coordinates."""
     rings = polygons.corners[polygons.is_corner]
-    lower, upper = rings.min(axis=0), rings.max(axis=0)
-    if lower[2] == upper[2]:
-        upper[2] += 1.0
-    ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), zlim=(lower[2], upper[2]))
+    return rings.min(axis=0), rings.max(axis=0)

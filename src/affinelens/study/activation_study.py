@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from affinelens.api import enumerate as enumerate_regions
-from affinelens.domain import Box
 from affinelens.region_set import RegionSet
 from affinelens.study.architectures import mlp
-from affinelens.study.data.samples import two_moons
-from affinelens.study.declaration import Cell, Claim, Configuration, PaperTable, Study
+from affinelens.study.declaration import Claim, Configuration, Figures, PaperTable, Study
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, MoonsSetup, choice
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from affinelens.track import Snapshot
 
 _TITLES = {"relu": "ReLU", "leaky_relu": "LeakyReLU"}
 
@@ -35,53 +30,34 @@ class ActivationSetup(MoonsSetup):
 
 
 def _configurations(setup: ActivationSetup, data: Path | None) -> list[Configuration]:
+    slopes = {"relu": 0.0, "leaky_relu": setup.slope}
+    sizes = (2, *[setup.width] * setup.layers, 2)
     return [
-        Configuration(
-            {"activation": activation},
-            partial(
-                mlp, (2, *[setup.width] * setup.layers, 2), setup, setup.slope if activation == "leaky_relu" else 0.0
-            ),
-            partial(two_moons, count=setup.samples, noise=setup.noise),
-            Box(-1, 1, dim=2),
-        )
+        Configuration({"activation": activation}, partial(mlp, sizes, setup, slopes[activation]), setup.moons, 2)
         for activation in setup.activations
     ]
 
 
-def _slope(setup: ActivationSetup, activation: str) -> float:
-    return setup.slope if activation == "leaky_relu" else 0.0
+def _tables(setup: ActivationSetup) -> list[PaperTable]:
+    title = "Figure 7: regions during training (the paper gives its numbers in the picture only)."
+    lines = {_TITLES[activation]: {"activation": activation} for activation in setup.activations}
+    return [PaperTable(title, "epoch", setup.epochs, lines)]
 
 
-def _tables(results: Results) -> list[PaperTable]:
-    setup: ActivationSetup = results.setup
-    return [
-        PaperTable(
-            "Figure 7: regions during training (the paper gives its numbers in the picture only).",
-            "",
-            [f"epoch {epoch}" for epoch in setup.epochs],
-            [
-                (_TITLES[activation], [Cell({"activation": activation}, epoch) for epoch in setup.epochs])
-                for activation in setup.activations
-            ],
-        )
-    ]
-
-
-def _claims(results: Results) -> Sequence[Claim]:
-    setup: ActivationSetup = results.setup
+def _claims(setup: ActivationSetup, results: Results) -> Sequence[Claim]:
     first, last = setup.epochs[0], setup.epochs[-1]
-    grown = {a: results.regions(last, activation=a) / results.regions(first, activation=a) for a in setup.activations}
-    listed = ", ".join(f"{_TITLES[a]} {values.mean():.2f}" for a, values in grown.items())
-    every = np.concatenate(list(grown.values()))
-    steps = np.array(
-        [np.diff([results.mean(epoch, activation=a) for epoch in setup.epochs]) > 0 for a in setup.activations]
+    counts = results.counts(activation=setup.activations, epoch=setup.epochs)
+    grown = counts[:, -1] / counts[:, 0]
+    listed = ", ".join(
+        f"{_TITLES[a]} {mean:.2f}" for a, mean in zip(setup.activations, grown.mean(axis=1), strict=True)
     )
+    steps = np.diff(counts.mean(axis=2), axis=1) > 0
     right = {a: np.mean([row["accuracy"] for row in results.select(activation=a)]) for a in setup.activations}
     return [
         Claim(
             "The partition becomes finer as training proceeds, with either activation.",
-            bool((every > 1).all()),
-            f"From epoch {first} to epoch {last} the count grows with {(every > 1).sum()} of {every.size} pairs of an "
+            grown > 1,
+            f"From epoch {first} to epoch {last} the count grows with {(grown > 1).sum()} of {grown.size} pairs of an "
             f"activation and a seed; the factor is on average: {listed}. The mean grows in {steps.sum()} of "
             f"{steps.size} steps from one of the epochs to the next. Samples classified rightly at the end: "
             + ", ".join(f"{_TITLES[a]} {share:.1%}" for a, share in right.items())
@@ -90,23 +66,12 @@ def _claims(results: Results) -> Sequence[Claim]:
     ]
 
 
-@dataclass(frozen=True)
-class _Snapshot:
-    label: str
-    regions: RegionSet
-
-
-def _figures(results: Results) -> Mapping[str, Figure]:
+def _figures(setup: ActivationSetup, results: Results) -> Figures:
     """The first seed's strip of partitions with the data, and the same as surfaces, a row an activation."""
     from affinelens.plot.evolution import evolution, surface_evolution
 
-    setup: ActivationSetup = results.setup
-    square = Box(-1, 1, dim=2)
     snapshots = [
-        _Snapshot(
-            f"{_TITLES[activation]}, epoch {epoch}",
-            enumerate_regions(results.network({"activation": activation}, 0, epoch), square),
-        )
+        Snapshot(epoch, f"{_TITLES[activation]}, epoch", partial(_regions, results, activation, epoch))
         for activation in setup.activations
         for epoch in setup.epochs
     ]
@@ -116,6 +81,11 @@ def _figures(results: Results) -> Mapping[str, Figure]:
         "activation": evolution(snapshots, columns=columns, points=samples.points, labels=samples.labels),
         "activation_surfaces": surface_evolution(snapshots, columns=columns),
     }
+
+
+def _regions(results: Results, activation: str, epoch: int) -> RegionSet:
+    labels = {"activation": activation}
+    return enumerate_regions(results.network(labels, 0, epoch), results.configuration(labels).domain)
 
 
 STUDY = Study(
@@ -128,5 +98,4 @@ STUDY = Study(
     tables=_tables,
     claims=_claims,
     figures=_figures,
-    together=True,
 )

@@ -9,8 +9,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -21,9 +19,10 @@ from affinelens.api import compile_given, require_domain, require_inputs
 from affinelens.api import enumerate as enumerate_regions
 from affinelens.domain import Domain
 from affinelens.errors import AffineLensError
-from affinelens.files.saved_directory import move_into_place, require_place
+from affinelens.files.saved_directory import require_place, written_whole
 from affinelens.network import Network
 from affinelens.region_set import RegionSet
+from affinelens.study.table_files import write_table
 from affinelens.walk import ProgressFunction, Status
 
 _STEM = "comparison"
@@ -170,32 +169,14 @@ def _row(name: str, regions: RegionSet) -> Row:
 
 def _write(found: Comparison) -> None:
     """Write the directory, whole or not at all."""
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
-
     from affinelens.plot import comparison, save_picture
 
-    names = dict.fromkeys(name for row in found.table for name in row)
-    table = pa.table({name: [row.get(name) for row in found.table] for name in names})
     picture = comparison(found.regions)
-    try:
-        folder = Path(tempfile.mkdtemp(dir=found.directory.resolve().parent, prefix=".affinelens-"))
-        try:
-            pyarrow.csv.write_csv(table, folder / f"{_STEM}.csv")
-            pyarrow.parquet.write_table(table, folder / f"{_STEM}.parquet")
-            for ending in ("png", "svg"):
-                save_picture(picture, folder / f"{_STEM}.{ending}", dpi=_DPI)
-            (folder / REPORT).write_text("\n".join(_report(found)) + "\n", encoding="utf-8")
-            folder.chmod(0o755)
-            move_into_place(folder, found.directory)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    except OSError as error:
-        raise AffineLensError(
-            f"{found.directory}: could not be saved ({error.strerror or error}); nothing was left there, free some "
-            f"space or choose another place"
-        ) from error
+    with written_whole(found.directory) as folder:
+        write_table(found.table, folder, _STEM)
+        for ending in ("png", "svg"):
+            save_picture(picture, folder / f"{_STEM}.{ending}", dpi=_DPI)
+        (folder / REPORT).write_text("\n".join(_report(found)) + "\n", encoding="utf-8")
 
 
 def _report(found: Comparison) -> Iterator[str]:

@@ -6,33 +6,30 @@ network is shown, pixels less the data set's mean over its deviation, so that th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import nn
 
 from affinelens.api import enumerate as enumerate_regions
-from affinelens.domain import Box, Slice
+from affinelens.array_types import Floats
+from affinelens.domain import Slice
 from affinelens.network import Network
 from affinelens.region_set import RegionSet
 from affinelens.study.data import cifar10, digits, mnist
 from affinelens.study.data.image_sets import find_image_sets, image_set
 from affinelens.study.data.images import CLASSES
 from affinelens.study.data.samples import Samples
-from affinelens.study.declaration import Claim, Configuration, Row, Study
+from affinelens.study.declaration import Claim, Configuration, Figures, Row, Study
 from affinelens.study.image_architectures import image_mlp, lenet, strided_cnn
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, Setup, choice
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 MLP, CNN = "MLP", "CNN"
+_TRAIN, _TEST = "train", "test"
 _OTHERS_AT = 0.5
 # How many images there are to train on, and for how many epochs the paper does so.
 _ALL_IMAGES = {cifar10.TITLE: 50_000, mnist.TITLE: 60_000}
@@ -62,10 +59,10 @@ def _configurations(setup: ConvolutionSetup, data: Path | None) -> list[Configur
                 Configuration(
                     {"data": title, "network": kind},
                     build,
-                    partial(_samples, title, folder),
-                    Box(-1, 1, dim=int(np.prod(shape))),
+                    partial(_samples, title, folder, _TRAIN),
+                    int(np.prod(shape)),
                     epochs=setup.mnist_epochs if title == mnist.TITLE else setup.epochs,
-                    held_out=partial(_held_out, title, folder),
+                    held_out=partial(_samples, title, folder, _TEST),
                 )
             )
     return made
@@ -87,15 +84,11 @@ def _builders(title: str, shape: tuple[int, int, int], setup: ConvolutionSetup) 
     }
 
 
-def _samples(title: str, folder: Path | None, seed: int) -> Samples:
-    """The images to train on, which are the same for every seed."""
+def _samples(title: str, folder: Path | None, part: str, seed: int = 0) -> Samples:
+    """The images to train on, or those to test with, which are the same for every seed."""
     images = image_set(title, folder)
-    return Samples(images.inputs(images.train), images.train.labels)
-
-
-def _held_out(title: str, folder: Path | None) -> Samples:
-    images = image_set(title, folder)
-    return Samples(images.inputs(images.test), images.test.labels)
+    chosen = images.test if part == _TEST else images.train
+    return Samples(images.inputs(chosen), chosen.labels)
 
 
 def _planes(inputs: int, setup: ConvolutionSetup, seed: int) -> list[tuple[int, int]]:
@@ -138,14 +131,14 @@ def _titles(results: Results) -> list[str]:
 def _last_rows(results: Results, title: str, kind: str) -> list[Row]:
     """The rows of a network at the end of its training, seeds and then planes in order."""
     epoch = results.last_epoch_of({"data": title, "network": kind})
-    return results.select(epoch, data=title, network=kind)
+    return results.select(epoch=epoch, data=title, network=kind)
 
 
-def _numbers(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
+def _numbers(rows: Sequence[Row], name: str) -> Floats:
     return np.array([row[name] for row in rows if row.get(name) is not None], dtype=np.float64)
 
 
-def _claims(results: Results) -> list[Claim]:
+def _claims(setup: ConvolutionSetup, results: Results) -> list[Claim]:
     return [_claim(results, title) for title in _titles(results)]
 
 
@@ -171,7 +164,7 @@ def _claim(results: Results, title: str) -> Claim:
     return Claim(
         sentence,
         all(np.mean(of_seed) > 0 for of_seed in gains.values()),
-        f"The mean grid order is {_spread(orders[0])} for the CNN and {_spread(orders[1])} for the MLP, where lines of "
+        f"The mean grid order is {_shown(orders[0])} for the CNN and {_shown(orders[1])} for the MLP, where lines of "
         f"random directions, as few as its are, would give {_numbers(plain, 'grid_order_by_chance').mean():.2f}; the "
         f"CNN's is the higher one on {len(pairs) - len(lower)} of {len(pairs)} planes{_exceptions(results, lower)}. Of "
         f"the CNN's regions {squares[0].mean():.0%} have four sides, of the MLP's {squares[1].mean():.0%}. By the "
@@ -194,10 +187,6 @@ def _pixels_apart(row: Row, shape: Sequence[int]) -> int:
     """The larger of the distances in rows and in columns between the two pixels that vary."""
     first, second = (np.unravel_index(row[name], shape) for name in ("first_input", "second_input"))
     return max(abs(int(a) - int(b)) for a, b in zip(first[1:], second[1:], strict=True))
-
-
-def _spread(values: NDArray[np.float64]) -> str:
-    return f"{values.mean():.2f} ({values.min():.2f} to {values.max():.2f})"
 
 
 def _notes(results: Results) -> list[str]:
@@ -251,19 +240,18 @@ def _table(results: Results) -> str:
     for title in _titles(results):
         for kind in (MLP, CNN):
             rows = _last_rows(results, title, kind)
-            cells = [_shown(_numbers(rows, name), whole=name == "regions") for name in _COLUMNS.values()]
+            cells = [_shown(_numbers(rows, name), ",.0f" if name == "regions" else ".2f") for name in _COLUMNS.values()]
             lines.append(f"| {title} | {kind} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _shown(values: NDArray[np.float64], *, whole: bool) -> str:
+def _shown(values: Floats, kind: str = ".2f") -> str:
     if not len(values):
         return ""
-    kind = ",.0f" if whole else ".2f"
     return f"{values.mean():{kind}} ({values.min():{kind}} to {values.max():{kind}})"
 
 
-def _figures(results: Results) -> Mapping[str, Figure]:
+def _figures(setup: ConvolutionSetup, results: Results) -> Figures:
     from affinelens.plot import Panel, partition_rows
     from affinelens.plot.repeats import repeats
 
@@ -303,10 +291,11 @@ STUDY = Study(
     full=ConvolutionSetup(),
     quick=ConvolutionSetup(epochs=(5,), mnist_epochs=(1,), planes=3),
     configurations=_configurations,
-    tables=lambda results: (),
+    tables=lambda setup: (),
     claims=_claims,
     figures=_figures,
     measure=_measure,
     notes=_notes,
     reads_data=True,
+    together=False,
 )

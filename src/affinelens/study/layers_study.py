@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from affinelens.domain import Box
+from affinelens.array_types import Floats
 from affinelens.study.architectures import mlp
-from affinelens.study.data.samples import two_moons
-from affinelens.study.declaration import Cell, Claim, Configuration, PaperTable, Study
+from affinelens.study.count_curves import count_panels
+from affinelens.study.declaration import Claim, Configuration, Figures, PaperTable, Study, Sweep, combinations, lines
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, MoonsSetup, choice
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # The paper looks at the first 50 epochs when it speaks of early training.
 _EARLY = 50
@@ -34,45 +30,38 @@ class LayersSetup(MoonsSetup):
 
 def _configurations(setup: LayersSetup, data: Path | None) -> list[Configuration]:
     return [
-        Configuration(
-            {"widened": units, "layer": layer},
-            partial(mlp, (2, *_widths(setup, units, layer), 2), setup),
-            partial(two_moons, count=setup.samples, noise=setup.noise),
-            Box(-1, 1, dim=2),
-        )
-        for units in setup.widened
-        for layer in _positions(setup)
+        Configuration(labels, partial(mlp, (2, *_widths(setup, **labels), 2), setup), setup.moons, 2)
+        for labels in combinations(widened=setup.widened, layer=_positions(setup))
     ]
 
 
-def _widths(setup: LayersSetup, units: int, layer: int) -> list[int]:
-    return [units if position == layer else setup.width for position in _positions(setup)]
+def _widths(setup: LayersSetup, widened: int, layer: int) -> list[int]:
+    return [widened if position == layer else setup.width for position in _positions(setup)]
 
 
 def _positions(setup: LayersSetup) -> range:
     return range(1, setup.layers + 1)
 
 
-def _tables(results: Results) -> list[PaperTable]:
-    setup: LayersSetup = results.setup
+def _tables(setup: LayersSetup) -> list[PaperTable]:
     return [
         PaperTable(
             f"Figure 4: regions with one layer of {units} (the paper prints no numbers).",
-            "wider layer",
-            [f"epoch {epoch}" for epoch in setup.epochs],
-            [
-                (str(layer), [Cell({"widened": units, "layer": layer}, epoch) for epoch in setup.epochs])
-                for layer in _positions(setup)
-            ],
+            "epoch",
+            setup.epochs,
+            lines("{layer}", widened=[units], layer=_positions(setup)),
+            corner="wider layer",
         )
         for units in setup.widened
     ]
 
 
-def _claims(results: Results) -> Sequence[Claim]:
-    setup: LayersSetup = results.setup
+def _claims(setup: LayersSetup, results: Results) -> Sequence[Claim]:
     early = [epoch for epoch in setup.epochs if epoch <= _EARLY] or [setup.epochs[0]]
-    first, last = _means(results, early), _means(results, [results.last_epoch])
+    first, last = (
+        results.means(widened=setup.widened, epoch=epochs, layer=_positions(setup))
+        for epochs in (early, [results.last_epoch])
+    )
     ratio, at_end = first[:, :, 0] / first[:, :, -1], last[:, 0, 0] / last[:, 0, -1]
     ranks = [_rank_correlation(means) for means in first.reshape(-1, setup.layers)]
     listed = ", ".join(
@@ -83,52 +72,31 @@ def _claims(results: Results) -> Sequence[Claim]:
         Claim(
             f"Early in training (up to epoch {early[-1]}) widening an early layer gives more regions than widening a "
             f"late one.",
-            bool((ratio > 1).all()),
+            ratio > 1,
             f"The first layer widened gives more than the last one in {(ratio > 1).sum()} of {ratio.size} pairs of a "
             f"width and an epoch; the ratio is {listed}. Spearman's correlation of the layer's position with the mean "
             f"count is {np.mean(ranks):+.2f} on average ({min(ranks):+.2f} to {max(ranks):+.2f}).",
         ),
         Claim(
             f"This advantage is one of early training: by epoch {results.last_epoch:,} it is smaller.",
-            bool((at_end < ratio.mean(axis=1)).all()),
+            at_end < ratio.mean(axis=1),
             f"The same ratio then is {later}.",
         ),
     ]
 
 
-def _means(results: Results, epochs: Sequence[int]) -> np.ndarray:
-    """Mean counts by units of the wider layer, epoch and its position."""
-    setup: LayersSetup = results.setup
-    return np.array(
-        [
-            [[results.mean(epoch, widened=units, layer=layer) for layer in _positions(setup)] for epoch in epochs]
-            for units in setup.widened
-        ]
-    )
-
-
-def _rank_correlation(values: np.ndarray) -> float:
+def _rank_correlation(values: Floats) -> float:
     """Spearman's correlation of values with their positions."""
     ranks = np.argsort(np.argsort(values)).astype(np.float64)
     return float(np.corrcoef(ranks, np.arange(len(values)))[0, 1]) if len(values) > 1 else 0.0
 
 
-def _figures(results: Results) -> Mapping[str, Figure]:
-    from affinelens.plot.curves import Curve, curve_panels
-
-    setup: LayersSetup = results.setup
-    shown = {
-        f"one layer of {units}": [
-            Curve(
-                f"layer {layer} wider",
-                setup.epochs,
-                [results.regions(epoch, widened=units, layer=layer) for epoch in setup.epochs],
-            )
-            for layer in _positions(setup)
-        ]
-        for units in setup.widened
-    }
-    return {"layers": curve_panels(shown, "epoch", logarithmic=True)}
+def _figures(setup: LayersSetup, results: Results) -> Figures:
+    panels = []
+    for units in setup.widened:
+        wider = lines("layer {layer} wider", widened=[units], layer=_positions(setup))
+        panels.append(Sweep(f"one layer of {units}", "epoch", setup.epochs, wider))
+    return {"layers": count_panels(results, panels, "epoch", logarithmic=True)}
 
 
 STUDY = Study(
@@ -141,5 +109,4 @@ STUDY = Study(
     tables=_tables,
     claims=_claims,
     figures=_figures,
-    together=True,
 )

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from affinelens.array_types import Floats
 from affinelens.plot import save_picture
-from affinelens.study.declaration import Cell, Claim, PaperTable, Study
-from affinelens.study.results import Results
+from affinelens.study.declaration import Claim, PaperTable, Study
+from affinelens.study.results import Cell, Results
 from affinelens.study.study_directory import REPORT, TABLE
 
 # Dots an inch of a PNG: sharp in print, small in a repository.
@@ -21,7 +22,7 @@ def write_report(study: Study, results: Results) -> Path:
     directory = results.directory
     directory.write_table(results.rows)
     names = []
-    for name, figure in study.figures(results).items():
+    for name, figure in study.figures(results.setup, results).items():
         names.append(name)
         for ending in ("png", "svg"):
             save_picture(figure, directory.path / f"{name}.{ending}", dpi=_DPI)
@@ -46,14 +47,11 @@ def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[s
     if results.model is not None:
         yield f"\nThe networks are not the paper's: they were built by `{results.model}`."
     yield from (f"\n{note}" for note in study.notes(results))
-    for table in study.tables(results):
+    for table in study.tables(results.setup):
         yield ""
         yield from _table(table, results)
-        agreement = _agreement([cell for _, cells in table.rows for cell in cells], results)
-        if agreement:
-            yield f"\n{agreement}"
     yield "\n## Do the paper's conclusions hold?\n"
-    yield from map(_claim, study.claims(results))
+    yield from map(_claim, study.claims(results.setup, results))
     for name in figures:
         yield f"\n![{study.title}]({name}.png)"
     yield "\n## Choices\n\n| choice | here | why |\n|---|---|---|"
@@ -64,34 +62,32 @@ def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[s
 
 
 def _table(table: PaperTable, results: Results) -> Iterator[str]:
-    """Ours as mean (smallest to largest), and the paper's number beneath."""
-    beneath = any(cell.paper is not None for _, cells in table.rows for cell in cells)
+    """Ours as mean (smallest to largest), and the paper's number beneath; then how near they are."""
+    rows = results.measured(table)
+    compared = [(cell.ours, cell.paper) for cells in rows.values() for cell in cells if cell.paper is not None]
     spreads = "mean (smallest to largest over seeds)" if results.seeds > 1 else "one seed"
-    yield f"**{table.caption}** Ours: {spreads}{'; beneath, *the number of the paper*' if beneath else ''}.\n"
-    yield f"| {table.corner} | {' | '.join(table.columns)} |"
-    yield "|---" * (len(table.columns) + 1) + "|"
-    for name, cells in table.rows:
-        yield f"| {name} | {' | '.join(_cell(cell, results) for cell in cells)} |"
+    yield f"**{table.title}** Ours: {spreads}{'; beneath, *the number of the paper*' if compared else ''}.\n"
+    yield f"| {table.corner} | {' | '.join(map(table.columns.format, table.places))} |"
+    yield "|---" * (len(table.places) + 1) + "|"
+    for name, cells in rows.items():
+        yield f"| {name} | {' | '.join(map(_cell, cells))} |"
+    if compared:
+        yield f"\n{_agreement(compared)}"
 
 
-def _cell(cell: Cell, results: Results) -> str:
-    ours = results.regions(cell.epoch, **cell.labels)
-    beside = "" if cell.paper is None else f"<br>*{cell.paper:,}*"
-    return f"{spread(ours)}{beside}"
+def _cell(cell: Cell) -> str:
+    return spread(cell.ours) + ("" if cell.paper is None else f"<br>*{cell.paper:,}*")
 
 
-def spread(values: np.ndarray) -> str:
+def spread(values: Floats) -> str:
     """Mean, smallest and largest of some counts."""
     if len(values) == 1:
         return f"{values[0]:,.0f}"
     return f"{values.mean():,.0f} ({values.min():,.0f} to {values.max():,.0f})"
 
 
-def _agreement(cells: Sequence[Cell], results: Results) -> str:
+def _agreement(compared: Sequence[tuple[Floats, int]]) -> str:
     """How near our means are to the paper's numbers."""
-    compared = [(results.regions(cell.epoch, **cell.labels), cell.paper) for cell in cells if cell.paper is not None]
-    if not compared:
-        return ""
     ratios = np.array([ours.mean() / paper for ours, paper in compared])
     inside = sum(bool(ours.min() <= paper <= ours.max()) for ours, paper in compared)
     return (

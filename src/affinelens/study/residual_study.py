@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from affinelens.domain import Box
 from affinelens.study import paper
 from affinelens.study.architectures import NORMS, residual_network
-from affinelens.study.data.samples import two_moons
-from affinelens.study.declaration import Cell, Claim, Configuration, PaperTable, Study
+from affinelens.study.count_curves import count_panels
+from affinelens.study.declaration import Claim, Configuration, Figures, Labels, PaperTable, Study, Sweep, combinations
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, MoonsSetup, choice
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_SKIPS = ("yes", "no")
+_SKIPS = {"yes": "with skips", "no": "without skips"}
 _TITLES = {"batch": "with batch norm", "none": "without a norm"}
 
 
@@ -37,87 +31,61 @@ class ResidualSetup(MoonsSetup):
 
 def _configurations(setup: ResidualSetup, data: Path | None) -> list[Configuration]:
     return [
-        Configuration(
-            {"norm": norm, "blocks": blocks, "skips": skips},
-            partial(residual_network, 2, setup.width, blocks, setup, skips=skips == "yes", norm=norm),
-            partial(two_moons, count=setup.samples, noise=setup.noise),
-            Box(-1, 1, dim=2),
-        )
-        for norm in setup.norms
-        for blocks in setup.blocks
-        for skips in _SKIPS
+        _configuration(setup, **labels) for labels in combinations(norm=setup.norms, blocks=setup.blocks, skips=_SKIPS)
     ]
 
 
-def _tables(results: Results) -> list[PaperTable]:
-    setup: ResidualSetup = results.setup
-    return [
-        PaperTable(
-            f"Table 3: regions, {_TITLES[norm]}.",
-            "",
-            [f"epoch {epoch}" for epoch in setup.epochs],
-            [
-                (
-                    f"{blocks} blocks, {_with(skips)}",
-                    [
-                        Cell(_labels(norm, blocks, skips), epoch, paper.RESIDUAL.get((blocks, skips, epoch)))
-                        for epoch in setup.epochs
-                    ],
-                )
-                for blocks in setup.blocks
-                for skips in _SKIPS
-            ],
-        )
-        for norm in setup.norms
-    ]
-
-
-def _labels(norm: str, blocks: int, skips: str) -> dict[str, Any]:
-    return {"norm": norm, "blocks": blocks, "skips": skips}
-
-
-def _with(skips: str) -> str:
-    return "with skips" if skips == "yes" else "without skips"
-
-
-def _claims(results: Results) -> list[Claim]:
-    setup: ResidualSetup = results.setup
-    return [claim for norm in setup.norms for claim in _claims_with(norm, results)]
-
-
-def _claims_with(norm: str, results: Results) -> list[Claim]:
-    setup: ResidualSetup = results.setup
-    means = np.array(
-        [
-            [[results.mean(epoch, **_labels(norm, blocks, skips)) for epoch in setup.epochs] for skips in _SKIPS]
-            for blocks in sorted(setup.blocks)
-        ]
+def _configuration(setup: ResidualSetup, norm: str, blocks: int, skips: str) -> Configuration:
+    return Configuration(
+        {"norm": norm, "blocks": blocks, "skips": skips},
+        partial(residual_network, 2, setup.width, blocks, setup, skips=skips == "yes", norm=norm),
+        setup.moons,
+        2,
     )
+
+
+def _tables(setup: ResidualSetup) -> list[PaperTable]:
+    tables = []
+    for norm in setup.norms:
+        lines = {
+            f"{one['blocks']} blocks, {_SKIPS[one['skips']]}": one
+            for one in combinations(norm=[norm], blocks=setup.blocks, skips=_SKIPS)
+        }
+        tables.append(PaperTable(f"Table 3: regions, {_TITLES[norm]}.", "epoch", setup.epochs, lines, paper.residual))
+    return tables
+
+
+def _claims(setup: ResidualSetup, results: Results) -> list[Claim]:
+    return [claim for norm in setup.norms for claim in _claims_with(norm, setup, results)]
+
+
+def _claims_with(norm: str, setup: ResidualSetup, results: Results) -> list[Claim]:
+    means = results.means(norm=[norm], blocks=sorted(setup.blocks), skips=_SKIPS, epoch=setup.epochs)[0]
     ratios = means[:, 0] / means[:, 1]
     deeper, later = np.diff(means, axis=0) > 0, np.diff(means, axis=2) > 0
+    grown = means[..., -1] / means[..., 0]
     listed = ", ".join(
         f"{r.min():.2f} to {r.max():.2f} with {blocks} blocks"
         for r, blocks in zip(ratios, sorted(setup.blocks), strict=True)
     )
-    title = _TITLES[norm]
+    title = _TITLES[norm].capitalize()
     return [
         Claim(
-            f"{title[0].upper()}{title[1:]}: networks with skips have more regions than those without.",
-            bool((ratios > 1).all()),
+            f"{title}: networks with skips have more regions than those without.",
+            ratios > 1,
             f"The mean is larger with skips in {(ratios > 1).sum()} of {ratios.size} cells of the table; the ratio is "
             f"{listed}.",
         ),
         Claim(
-            f"{title[0].upper()}{title[1:]}: more blocks make more regions.",
-            bool(deeper.all()),
+            f"{title}: more blocks make more regions.",
+            deeper,
             f"The mean grows with a further block in {deeper.sum()} of {deeper.size} cases.",
         ),
         Claim(
-            f"{title[0].upper()}{title[1:]}: the count grows during training.",
-            bool(later.all()),
+            f"{title}: the count grows during training.",
+            later,
             f"The mean grows from one epoch of the table to the next in {later.sum()} of {later.size} cases; from "
-            f"the first to the last it changes by a factor of {(means[..., -1] / means[..., 0]).min():.2f} to "
-            f"{(means[..., -1] / means[..., 0]).max():.2f}.",
+            f"the first to the last it changes by a factor of {grown.min():.2f} to {grown.max():.2f}.",
         ),
     ]
 
@@ -130,24 +98,20 @@ def _notes(results: Results) -> list[str]:
     ]
 
 
-def _figures(results: Results) -> Mapping[str, Figure]:
-    from affinelens.plot.curves import Curve, curve_panels
+def _figures(setup: ResidualSetup, results: Results) -> Figures:
+    panels = []
+    for blocks in setup.blocks:
+        lines = {
+            f"{_SKIPS[one['skips']]}, {_TITLES[one['norm']]}": one
+            for one in combinations(norm=setup.norms, skips=_SKIPS, blocks=[blocks])
+        }
+        panels.append(Sweep(f"{blocks} blocks", "epoch", setup.epochs, lines, _paper_without_norm))
+    return {"residual": count_panels(results, panels, "epoch", logarithmic=True, ticks=setup.epochs)}
 
-    setup: ResidualSetup = results.setup
-    shown = {
-        f"{blocks} blocks": [
-            Curve(
-                f"{_with(skips)}, {_TITLES[norm]}",
-                setup.epochs,
-                [results.regions(epoch, **_labels(norm, blocks, skips)) for epoch in setup.epochs],
-                [paper.RESIDUAL.get((blocks, skips, epoch)) for epoch in setup.epochs] if norm == "none" else (),
-            )
-            for norm in setup.norms
-            for skips in _SKIPS
-        ]
-        for blocks in setup.blocks
-    }
-    return {"residual": curve_panels(shown, "epoch", logarithmic=True, ticks=setup.epochs)}
+
+def _paper_without_norm(labels: Labels) -> int | None:
+    """The paper's numbers beside the networks that they fit."""
+    return paper.residual(labels) if labels["norm"] == "none" else None
 
 
 STUDY = Study(
@@ -161,5 +125,4 @@ STUDY = Study(
     claims=_claims,
     figures=_figures,
     notes=_notes,
-    together=True,
 )

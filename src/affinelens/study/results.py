@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
 from affinelens.network import network as compile_network
 from affinelens.study.data.samples import Samples
-from affinelens.study.declaration import Configuration, Row
+from affinelens.study.declaration import Configuration, Labels, Row, Sweep, combinations
 from affinelens.study.setup import Setup
 from affinelens.study.study_directory import StudyDirectory
 from affinelens.study.training_worker import run_name
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Numbers of regions, one a seed, and the paper's beside them."""
+
+    ours: Floats
+    paper: int | None
 
 
 @dataclass(frozen=True)
@@ -51,18 +59,35 @@ class Results:
         setup: Setup = self.configuration(labels).adapted(self.setup)
         return setup.epochs[-1]
 
-    def select(self, epoch: int | None = None, **labels: Any) -> list[Row]:
-        """Rows with these labels after an epoch, the last one if none is given."""
-        wanted = {"epoch": self.last_epoch if epoch is None else epoch, **labels}
+    def select(self, **labels: Any) -> list[Row]:
+        """Rows with these labels, of which the epoch is one: the last, if none is given."""
+        wanted = {"epoch": self.last_epoch, **labels}
         return [row for row in self.rows if all(row.get(name) == value for name, value in wanted.items())]
 
-    def regions(self, epoch: int | None = None, **labels: Any) -> NDArray[np.float64]:
-        """The number of regions, one a seed."""
-        return np.array([row["regions"] for row in self.select(epoch, **labels)], dtype=np.float64)
+    def regions(self, **labels: Any) -> Floats:
+        """The number of regions, one a seed; after the last epoch, if none is given."""
+        return np.array([row["regions"] for row in self.select(**labels)], dtype=np.float64)
 
-    def mean(self, epoch: int | None = None, **labels: Any) -> float:
-        """The mean number of regions over the seeds."""
-        return float(self.regions(epoch, **labels).mean())
+    def counts(self, **values: Collection[Any]) -> Floats:
+        """The number of regions by labels with some values each, an axis a label, and by seed on the last axis."""
+        found = [self.regions(**labels) for labels in combinations(**values)]
+        return np.reshape(found, (*map(len, values.values()), self.seeds))
+
+    def means(self, **values: Collection[Any]) -> Floats:
+        """As :meth:`counts`, with the mean over the seeds."""
+        means: Floats = self.counts(**values).mean(axis=-1)
+        return means
+
+    def measured(self, sweep: Sweep) -> dict[str, list[Cell]]:
+        """What was found along the lines of a sweep, by name."""
+        return {
+            name: [self._cell({**labels, sweep.along: place}, sweep) for place in sweep.places]
+            for name, labels in sweep.lines.items()
+        }
+
+    def _cell(self, labels: Labels, sweep: Sweep) -> Cell:
+        labels = {"epoch": self.last_epoch, **labels}
+        return Cell(self.regions(**labels), sweep.paper(labels))
 
     def configuration(self, labels: Mapping[str, Any]) -> Configuration:
         """The configuration with exactly these labels."""

@@ -6,12 +6,14 @@ is decided here and nowhere else. A study adds its own sizes in a class derived 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from affinelens.errors import AffineLensError
+from affinelens.study.data.samples import Samples, two_moons
 
 PAPER = "as the paper has it"
 NUMBER_FORMATS = ("float32", "float64")
@@ -72,6 +74,11 @@ class MoonsSetup(Setup):
     """What studies on two moons share."""
 
     noise: float = choice(0.2, "deviation of the noise of two moons, as in the authors' experiments")
+
+    @property
+    def moons(self) -> Callable[[int], Samples]:
+        """The samples for a seed."""
+        return partial(two_moons, count=self.samples, noise=self.noise)
 
 
 def changed(setup: SomeSetup, options: Mapping[str, Any]) -> SomeSetup:

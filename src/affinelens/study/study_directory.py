@@ -24,6 +24,7 @@ from affinelens.errors import AffineLensError
 from affinelens.files.saved_directory import move_into_place, plain_file_inside, require_place
 from affinelens.study.declaration import Row
 from affinelens.study.setup import shown
+from affinelens.study.table_files import write_table
 from affinelens.version import __version__
 
 CONFIG = "config.json"
@@ -101,15 +102,8 @@ class StudyDirectory:
 
     def write_table(self, rows: Sequence[Row]) -> None:
         """Write all rows, as Parquet and as CSV."""
-        import pyarrow as pa
-        import pyarrow.csv
-        import pyarrow.parquet
-
-        names = dict.fromkeys(name for row in rows for name in row)
-        table = pa.table({name: [row.get(name) for row in rows] for name in names})
         with self.writing():
-            pyarrow.parquet.write_table(table, self.path / f"{TABLE}.parquet")
-            pyarrow.csv.write_csv(table, self.path / f"{TABLE}.csv")
+            write_table(rows, self.path, TABLE)
 
     def write_text(self, name: str, text: str) -> None:
         """Write a small file."""

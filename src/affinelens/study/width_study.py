@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from affinelens.domain import Box
 from affinelens.study import paper
 from affinelens.study.architectures import mlp
+from affinelens.study.count_curves import count_curves
 from affinelens.study.data.samples import random_points
-from affinelens.study.declaration import Cell, Claim, Configuration, PaperTable, Study
+from affinelens.study.declaration import Claim, Configuration, Figures, PaperTable, Study, Sweep, combinations, lines
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, Setup, choice
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,71 +27,49 @@ class WidthSetup(Setup):
 def _configurations(setup: WidthSetup, data: Path | None) -> list[Configuration]:
     return [
         Configuration(
-            {"dimension": dimension, "width": width},
-            partial(mlp, (dimension, width, 2), setup),
-            partial(random_points, count=setup.samples, dimension=dimension),
-            Box(-1, 1, dim=dimension),
+            labels,
+            partial(mlp, (labels["dimension"], labels["width"], 2), setup),
+            partial(random_points, count=setup.samples, dimension=labels["dimension"]),
+            labels["dimension"],
         )
-        for dimension in setup.dimensions
-        for width in setup.widths
+        for labels in combinations(dimension=setup.dimensions, width=setup.widths)
     ]
 
 
-def _tables(results: Results) -> list[PaperTable]:
-    setup: WidthSetup = results.setup
-    epoch = results.last_epoch
-    rows = [
-        (
-            f"{width} units",
-            [
-                Cell({"dimension": d, "width": width}, epoch, paper.WIDTH.get((d, width)) if epoch == 5000 else None)
-                for d in setup.dimensions
-            ],
-        )
-        for width in setup.widths
-    ]
-    return [PaperTable("Table 1: regions of one hidden layer.", "", [f"{d}-D" for d in setup.dimensions], rows)]
+def _tables(setup: WidthSetup) -> list[PaperTable]:
+    widths = lines("{width} units", width=setup.widths)
+    title = "Table 1: regions of one hidden layer."
+    return [PaperTable(title, "dimension", setup.dimensions, widths, paper.width, columns="{}-D")]
 
 
-def _claims(results: Results) -> Sequence[Claim]:
-    setup: WidthSetup = results.setup
-    counts = np.array(
-        [[results.regions(dimension=d, width=w) for w in sorted(setup.widths)] for d in sorted(setup.dimensions)]
-    )
+def _claims(setup: WidthSetup, results: Results) -> Sequence[Claim]:
+    dimensions = sorted(setup.dimensions)
+    counts = results.counts(dimension=dimensions, width=sorted(setup.widths))
     grows = np.all(np.diff(counts, axis=1) > 0, axis=1)
     factors = counts.mean(axis=2)[:, -1] / counts.mean(axis=2)[:, 0]
-    listed = ", ".join(f"{f:,.1f} in {d}-D" for f, d in zip(factors, sorted(setup.dimensions), strict=True))
+    listed = ", ".join(f"{f:,.1f} in {d}-D" for f, d in zip(factors, dimensions, strict=True))
     return [
         Claim(
             "Wider layers have more regions, in every dimension.",
-            bool(grows.all()),
+            grows,
             f"The count grows with every step of the width in {grows.sum()} of {grows.size} pairs of a dimension and a "
             f"seed.",
         ),
         Claim(
             "The more inputs, the stronger the growth.",
-            bool(np.all(np.diff(factors) > 0)),
+            np.diff(factors) > 0,
             f"From {min(setup.widths)} to {max(setup.widths)} units the mean count grows by a factor of {listed}.",
         ),
     ]
 
 
-def _figures(results: Results) -> Mapping[str, Figure]:
-    from affinelens.plot.canvas import new_axes
-    from affinelens.plot.curves import Curve, curves
+def _figures(setup: WidthSetup, results: Results) -> Figures:
+    from affinelens.plot.canvas import flat_axes
+    from affinelens.plot.curves import curves
 
-    setup: WidthSetup = results.setup
-    epoch = results.last_epoch
-    shown = [
-        Curve(
-            f"{d} inputs",
-            setup.widths,
-            [results.regions(dimension=d, width=w) for w in setup.widths],
-            [paper.WIDTH.get((d, w)) if epoch == 5000 else None for w in setup.widths],
-        )
-        for d in setup.dimensions
-    ]
-    ax = curves(shown, new_axes((5.0, 3.8)), logarithmic=True, ticks=setup.widths)
+    dimensions = lines("{dimension} inputs", dimension=setup.dimensions)
+    shown = count_curves(results, Sweep("", "width", setup.widths, dimensions, paper.width))
+    ax = curves(shown, flat_axes(None, (5.0, 3.8)), logarithmic=True, ticks=setup.widths)
     ax.set(xlabel="units of the hidden layer", ylabel="regions")
     return {"width": ax.figure}
 
@@ -110,5 +84,4 @@ STUDY = Study(
     tables=_tables,
     claims=_claims,
     figures=_figures,
-    together=True,
 )

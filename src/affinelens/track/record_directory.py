@@ -6,8 +6,6 @@ As with a run, a record is written beside its destination and moved there in one
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,13 +14,7 @@ from typing import Any
 from affinelens.api import load
 from affinelens.domain import domain_from_json
 from affinelens.errors import AffineLensError
-from affinelens.files.saved_directory import (
-    move_into_place,
-    naming_damage,
-    not_saved,
-    read_description,
-    require_place,
-)  # fmt: skip
+from affinelens.files.saved_directory import naming_damage, read_description, require_place, written_whole
 from affinelens.region_set import RegionSet
 from affinelens.track.training_record import Row, Snapshot, TrainingRecord
 from affinelens.version import __version__
@@ -37,15 +29,8 @@ _LARGEST_RECORD = 64 * 2**20
 def save(record: TrainingRecord, path: Path, *, overwrite: bool = False) -> Path:
     """Write a record, whole or not at all."""
     require_place(path, overwrite=overwrite, marker=RECORD, content="a training record")
-    folder = Path(tempfile.mkdtemp(dir=path.resolve().parent, prefix=".affinelens-"))
-    try:
+    with written_whole(path) as folder:
         _write(record, folder)
-        folder.chmod(0o755)
-        move_into_place(folder, path)
-    except OSError as error:
-        raise not_saved(path, error) from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return path
 
 

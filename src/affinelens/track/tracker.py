@@ -205,19 +205,15 @@ class _Steps:
     """Which steps are meant: every so many, or those in a collection."""
 
     def __init__(self, given: Any, option: str) -> None:
-        self._period = 0
-        self._chosen: frozenset[int] = frozenset()
-        if _is_step(given) and given > 0:
-            self._period = int(given)
-        elif isinstance(given, Collection) and all(_is_step(step) for step in given):
-            self._chosen = frozenset(int(step) for step in given)
-        else:
+        chosen = isinstance(given, Collection) and all(_is_step(step) for step in given)
+        if not chosen and not (_is_step(given) and given > 0):
             raise AffineLensError(
                 f"{option} must be a whole number of at least 1 or a collection of steps, but got {given!r:.80}"
             )
+        self._meant: int | frozenset[int] = frozenset(int(step) for step in given) if chosen else int(given)
 
     def __contains__(self, step: int) -> bool:
-        return step % self._period == 0 if self._period else step in self._chosen
+        return step % self._meant == 0 if isinstance(self._meant, int) else step in self._meant
 
 
 def _is_step(value: Any) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactProgram, Infeasible
 from affinelens.arithmetic.rational import fraction
+from affinelens.array_types import Bools
 from affinelens.domain import Frame
 from affinelens.domain.vnnlib.property import Constraint
 from affinelens.network import Network
@@ -20,8 +21,6 @@ from affinelens.network.adjoint import Adjoint
 from affinelens.restrict import Clauses
 from affinelens.verify.condition import Condition
 from affinelens.walk import Hyperplanes, Outcome
-
-Bools = NDArray[np.bool_]
 
 
 def constraint_signs(network: Network, outcome: Outcome) -> Bools:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.convex.volume import cell_volumes
 from affinelens.domain import Domain
 from affinelens.measure.geometry.volumes import domain_volume
 from affinelens.network import Network
 from affinelens.region_set import RegionSet
+from affinelens.regions import Region
 from affinelens.restrict import Clauses
 from affinelens.verify.relaxed_cells import clauses_held, constraint_signs
 from affinelens.walk import Columns, Outcome
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,28 @@ class UnsafePart:
 
     def __len__(self) -> int:
         return len(self.regions)
+
+    def to_json(self) -> dict[str, Any]:
+        """The polytopes as plain data; cases are numbered from 1."""
+        return {
+            "case": self.case + 1,
+            "complete": self.is_complete,
+            "volume": self.volume,
+            "share": self.share,
+            "polytopes": [
+                _polytope(region, volume) for region, volume in zip(self.regions, self.volumes.tolist(), strict=True)
+            ],
+        }
+
+
+def _polytope(region: Region, volume: float) -> dict[str, Any]:
+    weight, offset = region.halfspaces
+    return {
+        "W": weight.tolist(),
+        "b": offset.tolist(),
+        "vertices": region.vertices.tolist(),
+        "volume": volume,
+    }
 
 
 def unsafe_part(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -81,7 +81,7 @@ class Verdict:
     certificate: Certificate
     witness: Witness | None = None
     unsafe: tuple[UnsafePart, ...] | None = None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return str(self.result)
@@ -96,7 +96,7 @@ class Verdict:
             "engines": list(self.engines),
             "exact": True,
             "witness": None if self.witness is None else self.witness.to_json(),
-            "unsafe": None if self.unsafe is None else [_unsafe_json(part) for part in self.unsafe],
+            "unsafe": None if self.unsafe is None else [part.to_json() for part in self.unsafe],
             "notes": list(self.notes),
             "certificate": {**self.certificate.to_json(), "proves": self.proves},
         }
@@ -107,24 +107,3 @@ class Verdict:
         if self.result in (Result.SAT, Result.UNSAT):
             return f"{self.reason}; no verdict rests on a tolerance"
         return "nothing about the property"
-
-
-def _unsafe_json(part: UnsafePart) -> dict[str, Any]:
-    polytopes = []
-    for region, volume in zip(part.regions, part.volumes.tolist(), strict=True):
-        weight, offset = region.halfspaces
-        polytopes.append(
-            {
-                "W": weight.tolist(),
-                "b": offset.tolist(),
-                "vertices": region.vertices.tolist(),
-                "volume": volume,
-            }
-        )
-    return {
-        "case": part.case + 1,
-        "complete": part.is_complete,
-        "volume": part.volume,
-        "share": part.share,
-        "polytopes": polytopes,
-    }

@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from affinelens.api import checked_limits
 from affinelens.deadline import NEVER, Deadline, TimeIsUp
-from affinelens.domain import Point, Property, read_vnnlib
-from affinelens.domain.vnnlib.property import Case, Constraint
-from affinelens.engine import choose, require_known, run
+from affinelens.domain import Property, read_vnnlib
+from affinelens.domain.vnnlib.property import Constraint
+from affinelens.engine import choose, require_known
 from affinelens.errors import AffineLensError
 from affinelens.network import Network, compile_model
 from affinelens.network.note import NoteKind
-from affinelens.restrict import Clauses, restrict
-from affinelens.verify.condition import ALWAYS, Condition, with_condition
+from affinelens.verify.case_search import CaseSearch
 from affinelens.verify.onnx_check import OnnxCheck
-from affinelens.verify.relaxed_cells import Cells
-from affinelens.verify.unsafe_set import UnsafePart, unsafe_part
+from affinelens.verify.tallied_walks import TalliedWalks
+from affinelens.verify.unsafe_set import UnsafePart
 from affinelens.verify.verdict import Result, Verdict
-from affinelens.verify.witness import Judge, Witness
-from affinelens.verify.witness_search import promising
-from affinelens.walk import (
-    NO_DECISIONS,
-    Ability,
-    Limits,
-    Outcome,
-    ProgressFunction,
-    Request,
-    Status,
-)
-
-# How many cells on which the relaxed condition holds are found before they are looked at.
-_CELLS_AT_FIRST, _CELLS_FACTOR = 1, 64
+from affinelens.verify.witness import Witness
+from affinelens.walk import Ability, ProgressFunction, Request, Status
 
 
 def verify(
@@ -101,8 +87,35 @@ def verify(
     except AffineLensError as error:
         raise error if isinstance(property, Property) else error.located(str(property)) from error
     _require_outputs(network, prop)
+    deadline = NEVER if limits.time_limit is None else Deadline(started + limits.time_limit)
+    walks = TalliedWalks(engine, limits, progress, deadline)
     check = OnnxCheck.of(model) if until is None else None
-    return _Verification(network, prop, check, engine, limits, progress, started).run(everything=all)
+    return _verdict(network, prop, check, walks, started, everything=all)
+
+
+def _verdict(
+    network: Network, prop: Property, check: OnnxCheck | None, walks: TalliedWalks, started: float, *, everything: bool
+) -> Verdict:
+    searches = [CaseSearch(network, case, number, check, walks) for number, case in enumerate(prop.cases)]
+    witness: Witness | None = None
+    unsafe: list[UnsafePart] = []
+    try:
+        if everything:
+            _require_vertices(network, prop, walks)
+        witness = _first_witness(searches, walks)
+        if witness is not None and everything:
+            for search in searches:
+                unsafe += search.unsafe_parts()
+    except TimeIsUp:
+        walks.stopped = Status.TIME_LIMIT
+    result, reason = _conclusion(witness, walks.stopped)
+    if witness is not None and everything and walks.stopped is not None:
+        reason += "; not all of the unsafe set was found"
+    return Verdict(
+        result, reason, time.monotonic() - started, walks.regions, tuple(walks.engines), walks.certificate, witness,
+        tuple(unsafe) if everything and result in (Result.SAT, Result.UNSAT) else None,
+        (*map(str, network.notes), *prop.notes),
+    )  # fmt: skip
 
 
 def _require_outputs(network: Network, prop: Property) -> None:
@@ -128,200 +141,39 @@ def _compares_outputs(constraint: Constraint) -> bool:
     return len(coefficients) == 2 and not constraint.inputs and not constraint.constant and sum(coefficients) == 0
 
 
-class _Verification:
-    """One run: what is asked, and what was done so far."""
+def _require_vertices(network: Network, prop: Property, walks: TalliedWalks) -> None:
+    """The unsafe set is made of cells with vertices."""
+    for case in prop.cases:
+        if case.domain.dim:
+            choice = choose(Request(network, case.domain.frame, walks.engine), walks.deadline)
+            if Ability.VERTICES not in choice.engine.abilities:
+                raise AffineLensError(
+                    f"all unsafe inputs can be found by the vertex engine only, and here it is {choice.name}: "
+                    f"{choice.reason}; ask for the verdict alone"
+                )
 
-    def __init__(
-        self,
-        network: Network,
-        prop: Property,
-        check: OnnxCheck | None,
-        engine: str,
-        limits: Limits,
-        progress: ProgressFunction | None,
-        started: float,
-    ) -> None:
-        self._network = network
-        self._prop = prop
-        self._check = check
-        self._engine = engine
-        self._limits = limits
-        self._progress = progress
-        self._started = started
-        self._deadline = NEVER if limits.time_limit is None else Deadline(started + limits.time_limit)
-        self._regions = 0
-        self._engines: dict[str, None] = {}
-        self._certificate = NO_DECISIONS
-        self._stopped: Status | None = None
 
-    def run(self, *, everything: bool) -> Verdict:
-        witness: Witness | None = None
-        unsafe: list[UnsafePart] = []
-        try:
-            if everything:
-                self._require_vertices()
-            witness = self._first_witness()
-            if witness is not None and everything:
-                unsafe += self._unsafe_parts()
-        except TimeIsUp:
-            self._stopped = Status.TIME_LIMIT
+def _first_witness(searches: Sequence[CaseSearch], walks: TalliedWalks) -> Witness | None:
+    """A witness, or None; then either there is none or a walk was stopped."""
+    for search in searches:
+        witness = search.found_quickly()
         if witness is not None:
-            unfinished = "; not all of the unsafe set was found" if everything and self._stopped is not None else ""
-            reason = _sat_reason(witness) + unfinished
-            return self._verdict(Result.SAT, reason, witness, tuple(unsafe) if everything else None)
-        if self._stopped is Status.TIME_LIMIT:
-            return self._verdict(Result.TIMEOUT, "the time limit came before an answer; raise it")
-        if self._stopped is not None:
-            return self._verdict(Result.UNKNOWN, "stopped by the user before an answer")
-        return self._verdict(
-            Result.UNSAT, "the property holds: no input satisfies its condition", unsafe=() if everything else None
-        )
-
-    def _require_vertices(self) -> None:
-        """The unsafe set is made of cells with vertices."""
-        for case in self._prop.cases:
-            if case.domain.dim:
-                choice = choose(Request(self._network, case.domain.frame, self._engine), self._deadline)
-                if Ability.VERTICES not in choice.engine.abilities:
-                    raise AffineLensError(
-                        f"all unsafe inputs can be found by the vertex engine only, and here it is {choice.name}: "
-                        f"{choice.reason}; ask for the verdict alone"
-                    )
-
-    def _first_witness(self) -> Witness | None:
-        """A witness, or None; then either there is none or the run was stopped."""
-        questions = [_Question(self, number, case) for number, case in enumerate(self._prop.cases)]
-        for question in questions:
-            witness = question.found_quickly()
-            if witness is not None:
-                return witness
-        for question in questions:
-            witness = question.walked()
-            if witness is not None or self._stopped is not None:
-                return witness
-        return None
-
-    def _unsafe_parts(self) -> Iterator[UnsafePart]:
-        for number, case in enumerate(self._prop.cases):
-            part = _Question(self, number, case).unsafe_part()
-            if part is not None:
-                yield part
-
-    def judge(self, number: int, case: Case) -> Judge:
-        return Judge(self._network, case, number, self._check, self._deadline)
-
-    @property
-    def network(self) -> Network:
-        return self._network
-
-    @property
-    def deadline(self) -> Deadline:
-        return self._deadline
-
-    def walk(
-        self, network: Network, case: Case, clauses: Clauses, *, most: int | None = None, vertices: bool = False
-    ) -> Outcome | None:
-        """Walk the regions that may be wanted; None if bounds prove that there are none.
-
-        An engine that cannot keep to a condition finds all regions.
-        """
-        self._deadline.check()
-        frame = case.domain.frame
-        request = Request(network, frame, self._engine, facets=True, vertices=vertices, progress=self._progress)
-        choice = choose(request, self._deadline)
-        restricted = choice.restricted if choice.restricted is not None else restrict(network, frame, self._deadline)
-        if not restricted.open_clauses(clauses):
-            return None
-        self._deadline.check()
-        limits = replace(self._limits, time_limit=self._deadline.left)
-        if Ability.CONDITION in choice.engine.abilities:
-            request, limits = replace(request, condition=clauses), replace(limits, max_regions=most)
-        self._engines[choice.name] = None
-        outcome = run(replace(request, limits=limits), choice)
-        self._note(outcome)
-        return outcome
-
-    def _note(self, outcome: Outcome) -> None:
-        self._regions += outcome.layer_counts[-2] if len(outcome.layer_counts) > 1 else 1
-        self._certificate += outcome.certificate
-        if outcome.status in (Status.TIME_LIMIT, Status.CANCELLED):
-            self._stopped = outcome.status
-
-    def _verdict(
-        self, result: Result, reason: str, witness: Witness | None = None, unsafe: tuple[UnsafePart, ...] | None = None
-    ) -> Verdict:
-        return Verdict(
-            result, reason, time.monotonic() - self._started, self._regions, tuple(self._engines), self._certificate,
-            witness, unsafe, (*map(str, self._network.notes), *self._prop.notes),
-        )  # fmt: skip
+            return witness
+    for search in searches:
+        witness = search.walked()
+        if witness is not None or walks.stopped is not None:
+            return witness
+    return None
 
 
-class _Question:
-    """One case of the property."""
-
-    def __init__(self, run: _Verification, number: int, case: Case) -> None:
-        self._run = run
-        self._number = number
-        self._case = case
-        self._judge = run.judge(number, case)
-
-    @property
-    def _is_open(self) -> bool:
-        """Whether the condition can hold at all, on more than one point."""
-        return bool(self._case.condition) and not isinstance(self._case.domain, Point)
-
-    def found_quickly(self) -> Witness | None:
-        """A witness from evaluating the network at some points."""
-        domain = self._case.domain
-        if isinstance(domain, Point):
-            witness = self._judge.at_input(domain.exact)
-            return None if witness is None else self._judge.checked(witness)
-        return self._judge.best(promising(self._run.network, self._case, self._run.deadline)) if self._is_open else None
-
-    @property
-    def _condition(self) -> Condition:
-        """The condition, no conjunction of which is empty."""
-        return [conjunction or (ALWAYS,) for conjunction in self._case.condition]
-
-    def walked(self) -> Witness | None:
-        """A witness from the cells on which the relaxed condition holds."""
-        if not self._is_open:
-            return None
-        network, clauses = with_condition(self._run.network, self._condition, relaxed=True)
-        most: int | None = _CELLS_AT_FIRST
-        while True:
-            outcome = self._run.walk(network, self._case, clauses, most=most)
-            if outcome is None:
-                return None
-            cells = Cells(network, self._case.domain.frame, outcome, self._condition, clauses)
-            for index in cells.candidates:
-                self._run.deadline.check()
-                witness = self._in_cell(cells, index)
-                if witness is not None:
-                    return witness
-            if outcome.status is not Status.REGION_LIMIT:
-                return None
-            most = most * _CELLS_FACTOR if most is not None and most < _CELLS_FACTOR**3 else None
-
-    def _in_cell(self, cells: Cells, index: int) -> Witness | None:
-        """A witness in a cell: its middle if floats agree there, or else the deepest point."""
-        middle = self._judge.best([cells.point(index)])
-        if middle is not None and middle.agreement:
-            return middle
-        deepest = cells.deepest_point(index)
-        found = None if deepest is None else self._judge.best([deepest])
-        return found if found is not None and (middle is None or found.agreement) else middle
-
-    def unsafe_part(self) -> UnsafePart | None:
-        """All cells on which the condition holds; None where it can only hold at single points."""
-        if not self._is_open:
-            return None
-        network, clauses = with_condition(self._run.network, self._condition, relaxed=False)
-        outcome = self._run.walk(network, self._case, clauses, vertices=True)
-        if outcome is None:
-            return None
-        complete = outcome.status is Status.COMPLETE
-        return unsafe_part(self._number, network, self._case.domain, outcome, clauses, is_complete=complete)
+def _conclusion(witness: Witness | None, stopped: Status | None) -> tuple[Result, str]:
+    if witness is not None:
+        return Result.SAT, _sat_reason(witness)
+    if stopped is Status.TIME_LIMIT:
+        return Result.TIMEOUT, "the time limit came before an answer; raise it"
+    if stopped is not None:
+        return Result.UNKNOWN, "stopped by the user before an answer"
+    return Result.UNSAT, "the property holds: no input satisfies its condition"
 
 
 def _sat_reason(witness: Witness) -> str:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Box
 from affinelens.domain.vnnlib.property import Case, Constraint
 from affinelens.network import Network
 
-Floats = NDArray[np.float64]
 _POINTS = 16_384
 # Points evaluated together: as many as keep a layer's values in a processor's cache.
 _AT_ONCE = 1024

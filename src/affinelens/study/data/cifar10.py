@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
 from affinelens.files.npz import read_npz
-from affinelens.study.data.data_folder import batch_bytes, first_file, folder_with
+from affinelens.study.data.data_folder import batch_bytes, folder_with, required_file
 from affinelens.study.data.images import Images, ImageSet
 from affinelens.study.data.pickled_batch import read_pickled_batch
 
@@ -58,9 +58,7 @@ def read_cifar10(folder: Path) -> ImageSet:
     for suffix, read in readers.items():
         batches = [folder / f"{name}{suffix}" for name in _TRAIN if (folder / f"{name}{suffix}").is_file()]
         if batches:
-            last = first_file(folder, [f"{_TEST}{suffix}"])
-            if last is None:
-                raise AffineLensError(f"{folder}: {TITLE} lacks {_TEST}{suffix}; {WHERE}")
+            last = required_file(folder, [f"{_TEST}{suffix}"], TITLE, WHERE)
             return _image_set([read(batch) for batch in batches], [read(last)])
     files = sorted(filter(_is_of_cifar, folder.glob("*.npz")))
     parts: dict[str, list[Images]] = {"train": [], "test": []}
@@ -134,7 +132,4 @@ def _checked(path: Path, pixels: Any, labels: NDArray[Any]) -> Images:
             f"{path}: holds an array of shape {pixels.shape}, but images of {TITLE} are N x 3 x 32 x 32, "
             f"N x 32 x 32 x 3 or N x {_SIZE}"
         )
-    try:
-        return Images.checked(pixels.reshape(-1, *_SHAPE), labels.reshape(-1))
-    except AffineLensError as error:
-        raise error.located(str(path)) from error
+    return Images.read_from(path, pixels.reshape(-1, *_SHAPE), labels.reshape(-1))

@@ -35,6 +35,14 @@ def batch_bytes(path: Path) -> bytes:
         raise AffineLensError(f"{path}: cannot be read ({error.strerror}); give another file") from error
 
 
+def required_file(folder: Path, names: Sequence[str], title: str, where: str) -> Path:
+    """The first of the names that is a file in the folder, or an error that says where to put it."""
+    file = first_file(folder, names)
+    if file is None:
+        raise AffineLensError(f"{folder}: {title} lacks {names[0]}; {where}")
+    return file
+
+
 def first_file(folder: Path, names: Sequence[str]) -> Path | None:
     """The first of the names that is a file in the folder."""
     return next((folder / name for name in names if (folder / name).is_file()), None)

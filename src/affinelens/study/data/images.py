@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,14 @@ class Images:
                 f"labels go from {labels.min()} to {labels.max()}, but classes are numbered 0 to {CLASSES - 1}"
             )
         return cls(np.ascontiguousarray(pixels), labels.astype(np.int64))
+
+    @classmethod
+    def read_from(cls, path: Path, pixels: NDArray[np.uint8], labels: NDArray[np.integer]) -> Images:
+        """As :meth:`checked`, with errors that name the file."""
+        try:
+            return cls.checked(pixels, labels)
+        except AffineLensError as error:
+            raise error.located(str(path)) from error
 
     @classmethod
     def joined(cls, parts: list[Images]) -> Images:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from affinelens.errors import AffineLensError
-from affinelens.study.data.data_folder import first_file, folder_with
+from affinelens.study.data.data_folder import folder_with, required_file
 from affinelens.study.data.idx_file import read_idx
 from affinelens.study.data.images import Images, ImageSet
 
@@ -38,20 +38,13 @@ def read_mnist(folder: Path) -> ImageSet:
 
 
 def _read_part(folder: Path, part: str) -> Images:
-    files = []
-    for content in ("images-idx3", "labels-idx1"):
-        names = _names(part, content)
-        file = first_file(folder, names)
-        if file is None:
-            raise AffineLensError(f"{folder}: {TITLE} lacks {names[0]}; {WHERE}")
-        files.append(file)
-    pixels, labels = read_idx(files[0], 3), read_idx(files[1], 1)
+    images, classes = (
+        required_file(folder, _names(part, content), TITLE, WHERE) for content in ("images-idx3", "labels-idx1")
+    )
+    pixels, labels = read_idx(images, 3), read_idx(classes, 1)
     if pixels.shape[1:] != (_SIDE, _SIDE):
         raise AffineLensError(
-            f"{files[0]}: holds images of {pixels.shape[1]} x {pixels.shape[2]} pixels, but those of {TITLE} have "
+            f"{images}: holds images of {pixels.shape[1]} x {pixels.shape[2]} pixels, but those of {TITLE} have "
             f"{_SIDE} x {_SIDE}; download it again"
         )
-    try:
-        return Images.checked(pixels[:, None], labels)
-    except AffineLensError as error:
-        raise error.located(str(files[1])) from error
+    return Images.read_from(classes, pixels[:, None], labels)
