@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from affinelens.array_types import Floats
 from affinelens.measure import (
     Adjacency,
     AuditReport,
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     import networkx
     import pandas
     import pyarrow
-
-Floats = NDArray[np.float64]
 
 
 class RegionSet(Regions):

@@ -14,9 +14,9 @@ from math import lcm
 
 import numpy as np
 from flint import fmpq, fmpz, fmpz_mat
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from affinelens.array_types import Floats
+
 _MANTISSA_BITS = 53
 
 

@@ -7,17 +7,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import sparse_matrix
+from affinelens.array_types import Bools, Floats, Indices
 from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, read_numbers
 from affinelens.errors import AffineLensError
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 class Box(Domain):

@@ -11,13 +11,10 @@ from functools import cached_property
 
 import numpy as np
 from flint import fmpq_mat, fmpz_mat
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, gamma, upward
+from affinelens.array_types import Bools, Floats, Indices
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 # Points are looked at together as long as they take no more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 22
 

@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Floats
 from affinelens.domain.chart_inverse import ChartInverse
 from affinelens.errors import AffineLensError
-
-Floats = NDArray[np.float64]
 
 
 class EmptyDomainError(AffineLensError):

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 
-Floats = NDArray[np.float64]
 # Sums of coordinates up to this size stay far from overflow, and their products with the smallest from underflow.
 LARGEST_BOUND = 1e300
 _SMALLEST_RATIONAL = Fraction(1, 10**300)

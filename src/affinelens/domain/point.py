@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from affinelens.array_types import Floats
 from affinelens.domain.frame import Domain, Frame, SinglePointError
 from affinelens.domain.numbers import Numbers, from_fractions
-
-Floats = NDArray[np.float64]
 
 
 class Point(Domain):

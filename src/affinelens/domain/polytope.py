@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpz, fmpz_mat
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible, Optimum
 from affinelens.arithmetic.rational import fraction, stack_rows
+from affinelens.array_types import Floats
 from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, outward, read_numbers
 from affinelens.errors import AffineLensError
 
-Floats = NDArray[np.float64]
 # Exact bounds on every coordinate are worth 2 d exact programs up to about this dimension.
 _TIGHTEN_UP_TO = 32
 

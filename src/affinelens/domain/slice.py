@@ -14,17 +14,16 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import sparse_matrix, stack_rows
+from affinelens.array_types import Floats
 from affinelens.domain.box import Box
 from affinelens.domain.frame import Domain, Frame
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, from_fractions, read_numbers
 from affinelens.domain.polytope import Polytope
 from affinelens.errors import AffineLensError
-
-Floats = NDArray[np.float64]
 
 
 class Slice(Domain):

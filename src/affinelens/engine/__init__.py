@@ -7,7 +7,14 @@ from affinelens.engine.choice import AUTO, ENGINE_NAMES, Choice, choose, require
 from affinelens.engine.running import run
 from affinelens.walk import Vertices
 
-__all__ = ["AUTO", "ENGINE_NAMES", "Choice", "choose", "polytope_vertices", "require_known", "run"]
+__all__ = ["AUTO", "ENGINE_NAMES", "Choice", "choose", "polytope_vertices", "prepare", "require_known", "run"]
+
+
+def prepare() -> None:
+    """Have the kernels of walks compiled, which takes about half a minute once on a machine."""
+    from affinelens.engine.vertex.driver.warm_up import prepare
+
+    prepare()
 
 
 def polytope_vertices(frame: Frame) -> Vertices:

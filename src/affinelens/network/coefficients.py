@@ -11,12 +11,9 @@ from math import gcd, lcm
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic.rational import as_integers
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from affinelens.array_types import Floats, Indices
 
 
 class Coefficients(NamedTuple):

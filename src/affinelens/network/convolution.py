@@ -18,9 +18,10 @@ from flint import fmpz, fmpz_mat
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.network.coefficients import Coefficients
-from affinelens.network.linear_map import Floats, Indices, LinearMap, short_bits, shortened
+from affinelens.network.linear_map import LinearMap, short_bits, shortened
 
 Sizes = tuple[int, ...]
 Slices = tuple[slice, ...]

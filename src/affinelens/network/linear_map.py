@@ -19,11 +19,9 @@ from flint import fmpz, fmpz_mat
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, gamma
+from affinelens.array_types import Floats, Indices
 from affinelens.network.coefficients import Coefficients
 from affinelens.network.enclosure import Enclosure
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 # How many products of a sparse map are formed at a time.
 _PRODUCTS_AT_A_TIME = 2**20

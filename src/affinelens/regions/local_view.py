@@ -6,15 +6,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.network.enclosure import Enclosure
 from affinelens.regions.geometry import known_vertices, one_regions_vertices
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
-
-Floats = NDArray[np.float64]
 
 
 class LocalRegions:

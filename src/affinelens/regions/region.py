@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from affinelens.array_types import Floats
 from affinelens.convex.volume import cell_volumes
 from affinelens.domain import Slice
 from affinelens.network.canonical import input_chart
@@ -21,8 +22,6 @@ from affinelens.regions.neighbors import neighbors
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
-
-Floats = NDArray[np.float64]
 
 
 class Region:

@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.array_types import Floats, Indices, Patterns
 from affinelens.domain import Domain
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
@@ -19,9 +20,6 @@ from affinelens.regions.region import Region
 from affinelens.walk import Certificate, Facets, Outcome, Status
 from affinelens.walk.hyperplanes import Hyperplanes
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Patterns = NDArray[np.unsignedinteger[Any]]
 # Patterns are written out for whole networks up to this many bytes.
 _LARGEST_PATTERNS = 4 * 2**30
 

@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any
 
-from affinelens.engine.vertex.driver.warm_up import prepare
+from affinelens.engine import prepare
 from affinelens.errors import AffineLensError
 from affinelens.study.training_worker import Task, perform
 

@@ -93,7 +93,7 @@ def run(
     """
     started = time.monotonic()
     study = find(name)
-    from affinelens.engine.vertex.driver.warm_up import prepare
+    from affinelens.engine import prepare
     from affinelens.kernels.announcement import telling
     from affinelens.study.report import write_report
     from affinelens.study.results import Results

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from affinelens.array_types import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,13 @@ rows is negative all over that side.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import gamma, upward
+from affinelens.array_types import Bools, Floats
 from affinelens.engine.linear_program.interior_point import look_inside, look_on_sides
 from affinelens.engine.linear_program.local_rows import LocalRows
 from affinelens.engine.linear_program.parent_cell import Parent
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 # Multipliers of a point this close to the deepest one tell best which bounds are out of reach.
 _DEPTH = 0.9
 

@@ -11,16 +11,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats, Indices, Signs
 from affinelens.engine.linear_program.interior_point import EMPTY, INSIDE, look_inside
 from affinelens.engine.linear_program.local_rows import LocalRows
 from affinelens.engine.linear_program.parent_cell import Parent
 from affinelens.engine.linear_program.proofs import Ledger, Witness
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Signs = NDArray[np.int8]
 Side = tuple[int, int]
 # A combination may lose this share of its slack when rows that matter little are left out of it.
 _SLACK_TO_SPEND = 0.5

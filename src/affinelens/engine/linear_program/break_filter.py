@@ -11,16 +11,13 @@ from fractions import Fraction
 
 import numpy as np
 from flint import fmpz
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, gamma, upward
+from affinelens.array_types import Bools, Floats, Signs
 from affinelens.engine.linear_program.local_rows import LocalRows
 from affinelens.engine.linear_program.parent_cell import Parent
 from affinelens.engine.linear_program.proofs import Ledger
 
-Floats = NDArray[np.float64]
-Signs = NDArray[np.int8]
-Bools = NDArray[np.bool_]
 # Bounding the parent takes 2 d programs, which pays up to about this dimension.
 _TIGHT_BOX_UP_TO = 8
 _SHORT_OF_THE_BORDER = 1.0 - 1e-6

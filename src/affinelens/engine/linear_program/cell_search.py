@@ -10,22 +10,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.arithmetic.highs import Solver
+from affinelens.array_types import Bools, Pattern
 from affinelens.engine.linear_program.break_filter import cutting_breaks, signs_beside_center
 from affinelens.engine.linear_program.coinciding_breaks import Arrangement, merge_breaks
 from affinelens.engine.linear_program.cut_by_cut import cells_cut_by_cut
-from affinelens.engine.linear_program.highs import Solver
 from affinelens.engine.linear_program.parent_cell import Parent
 from affinelens.engine.linear_program.problem import Cell, Problem
 from affinelens.engine.linear_program.proofs import Conditions, Tally, Witness
 from affinelens.engine.linear_program.rays import Rays
 
-Bools = NDArray[np.bool_]
-Pattern = NDArray[np.integer[Any]]
 Key = tuple[int, ...]
 
 

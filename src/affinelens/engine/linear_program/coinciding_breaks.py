@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic.proportional_rows import differ_pairwise, proportion
+from affinelens.array_types import Indices
 from affinelens.engine.linear_program.parent_cell import Parent
-
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,24 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Bools, Indices, Signs
 from affinelens.engine.linear_program.bound_facets import BoundFacets
-from affinelens.engine.linear_program.box_ledger import BoxLedger, Side, Signs
+from affinelens.engine.linear_program.box_ledger import BoxLedger, Side
 from affinelens.engine.linear_program.break_filter import positive_on_box, signs_beside_center
 from affinelens.engine.linear_program.coinciding_breaks import Arrangement, merge_breaks
 from affinelens.engine.linear_program.parent_cell import Parent
 from affinelens.engine.linear_program.problem import Cell
 from affinelens.engine.linear_program.proofs import Witness
 from affinelens.network import Activation
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Pattern = NDArray[np.integer[Any]]
 
 
 def cells_cut_by_cut(parent: Parent, *, facets: bool) -> Iterator[Cell]:

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.arithmetic.highs import Solver
 from affinelens.engine.linear_program import interior_point
 from affinelens.engine.linear_program.cell_search import sub_cells
 from affinelens.engine.linear_program.helpers import Place, Pool, Task
-from affinelens.engine.linear_program.highs import Solver
 from affinelens.engine.linear_program.problem import Cell, Problem
 from affinelens.engine.linear_program.proofs import Conditions, Ledger, Tally
 from affinelens.walk import Certificate, Columns, Facets, Job, Outcome, Progress, Request, Sink, Status

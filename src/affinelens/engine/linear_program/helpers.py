@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from affinelens.arithmetic.highs import Solver
 from affinelens.engine.linear_program.cell_search import sub_cells
-from affinelens.engine.linear_program.highs import Solver
 from affinelens.engine.linear_program.problem import Cell, Problem
 from affinelens.engine.linear_program.proofs import Tally
 from affinelens.helper_process import Admission, connection_from_helper

@@ -17,10 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
+from affinelens.array_types import Floats, Indices
 from affinelens.network.enclosure import Enclosure
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

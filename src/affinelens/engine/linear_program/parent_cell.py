@@ -5,18 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.arithmetic.highs import Solver
 from affinelens.arithmetic.rational import stack_rows
-from affinelens.engine.linear_program.highs import Solver
+from affinelens.array_types import Floats, Indices, Pattern
 from affinelens.engine.linear_program.local_rows import LocalRows
-from affinelens.engine.linear_program.problem import Cell, Pattern, Problem
+from affinelens.engine.linear_program.problem import Cell, Problem
 from affinelens.engine.linear_program.proofs import Conditions, Ledger, Tally, outward_box
 from affinelens.network.activation import Activation
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class Parent:

@@ -9,24 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from flint import fmpq
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import quotient, stack_rows
+from affinelens.array_types import Floats, Indices, Pattern, Signs
 from affinelens.domain import Frame
 from affinelens.engine.linear_program.local_rows import LocalRows
 from affinelens.network import Network
 from affinelens.network.enclosure import Enclosure
 from affinelens.walk import Hyperplanes
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Signs = NDArray[np.int8]
-Pattern = NDArray[np.integer[Any]]
 # From this dimension on, most rows are bounds of single coordinates, and keeping those apart pays.
 _BOX_MODE_FROM = 24
 

@@ -23,15 +23,13 @@ from flint import fmpq, fmpz, fmpz_mat
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible
+from affinelens.arithmetic.highs import Ball, Solver
 from affinelens.arithmetic.rational import fraction
-from affinelens.engine.linear_program.highs import Ball, Solver
+from affinelens.array_types import Floats, Indices, Signs
 from affinelens.engine.linear_program.interior_point import EMPTY, INSIDE, look_inside
 from affinelens.engine.linear_program.local_rows import LocalRows
 from affinelens.engine.linear_program.problem import Problem
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Signs = NDArray[np.int8]
 _NEGLIGIBLE_MULTIPLIER = 1e-11
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Bools, Floats
 from affinelens.engine.linear_program.proofs import Conditions, Ledger, Witness
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 _RAYS_PER_DIMENSION = 8
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.domain import Frame
 from affinelens.engine.vertex.exact.arbiter import Arbiter
@@ -15,9 +14,7 @@ from affinelens.engine.vertex import LARGEST_DIMENSION
 from affinelens.errors import AffineLensError
 from affinelens.network import AffineSum, Network
 from affinelens.walk import Vertices
-
-Floats = NDArray[np.float64]
-Words = NDArray[np.uint64]
+from affinelens.array_types import Floats, Words
 
 
 def polytope_vertices(frame: Frame) -> Vertices:

@@ -16,7 +16,6 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
 from affinelens.measure.audit.facet_lists import FacetLists
@@ -26,7 +25,6 @@ from affinelens.measure.audit.stated_patterns import StatedPatterns, first_repea
 from affinelens.measure.geometry.volumes import domain_volume
 from affinelens.regions import Regions, all_vertices, located_coordinates, neighbor_values
 
-Indices = NDArray[np.int64]
 # How wide a report's lines are.
 _WIDTH = 79
 _MOST_SAMPLES = 10**7

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import gamma, upward
+from affinelens.array_types import Floats, Indices
 from affinelens.network.enclosure import Enclosure
 from affinelens.regions import Regions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 # Points are evaluated together as long as no stage of theirs takes more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 22
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.array_types import Bools, Indices
 from affinelens.regions import Regions, neighbor_values, restricted_functions
-
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 def facet_regions(regions: Regions) -> Indices:

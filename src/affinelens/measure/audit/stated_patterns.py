@@ -13,15 +13,12 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpz
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
+from affinelens.array_types import Indices
 from affinelens.regions import Regions, restricted_functions
 from affinelens.regions.region_pieces import RegionPieces
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 # Points are evaluated together as long as no stage of theirs takes more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 17
 

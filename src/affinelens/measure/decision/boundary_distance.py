@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from affinelens.arithmetic import gamma
+from affinelens.array_types import Floats, Indices
 from affinelens.domain import Domain
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.nearest_point import NORMS, EuclideanNorm, MaximumNorm
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Norm = EuclideanNorm | MaximumNorm
 # Pieces are bounded together as long as they take no more numbers than this.
 _NUMBERS_AT_ONCE = 1 << 22

@@ -11,9 +11,9 @@ from functools import cached_property
 
 import numpy as np
 from flint import fmpz
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
+from affinelens.array_types import Bools, Floats, Indices
 from affinelens.convex.volume import cell_volumes
 from affinelens.engine import run
 from affinelens.errors import AffineLensError
@@ -22,10 +22,6 @@ from affinelens.measure.maps.affine_maps import affine_maps
 from affinelens.network import Network
 from affinelens.regions import Regions, all_vertices, exact_functions, pattern_index
 from affinelens.walk import Outcome, Request, Selection
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

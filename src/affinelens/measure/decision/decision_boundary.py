@@ -14,8 +14,9 @@ from functools import cached_property
 
 import numpy as np
 from flint import fmpz, fmpz_mat
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from affinelens.array_types import Floats, Indices
 from affinelens.convex.volume import cell_volumes
 from affinelens.measure.decision.boundary_distance import (
     BoundaryDistance,
@@ -29,9 +30,6 @@ from affinelens.measure.decision.decision_stage import Decision
 from affinelens.measure.geometry.facet_vertices import facet_vertices, has_bit
 from affinelens.regions import Regions, all_vertices, exact_halfspaces, kept, neighbor_values
 from affinelens.walk import Vertices
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class DecisionBoundary:

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from affinelens.engine.linear_program.highs import Solver
-
-Floats = NDArray[np.float64]
+from affinelens.arithmetic.highs import Solver
+from affinelens.array_types import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.measure.geometry.volumes import corner_blocks
 from affinelens.regions import Regions, kept
-
-Floats = NDArray[np.float64]
 
 
 @kept

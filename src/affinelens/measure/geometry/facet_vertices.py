@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.array_types import Indices
 from affinelens.walk import Facets, Vertices
-
-Indices = NDArray[np.int64]
 
 
 def facet_vertices(corners: Vertices, listed: Facets, facets: Indices) -> Vertices:

@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
+from affinelens.array_types import Floats, Indices
 from affinelens.regions import Regions
 from affinelens.regions.region_functions import RegionFunctions
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

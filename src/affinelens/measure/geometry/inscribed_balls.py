@@ -6,16 +6,14 @@ All is in the domain's own coordinates: on a slice, distances are those of the s
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.convex.inscribed_ball import Balls
 from affinelens.convex.inscribed_ball import inscribed_balls as balls_in
 from affinelens.convex.vertex_distance import vertex_distances
 from affinelens.domain import Frame
 from affinelens.measure.geometry.halfspaces import halfspace_blocks
 from affinelens.regions import Regions, all_vertices, kept
-
-Floats = NDArray[np.float64]
 
 
 @kept

@@ -21,15 +21,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.shared_sides import shared_sides
 from affinelens.measure.geometry.volumes import volumes
 from affinelens.regions import Regions, kept
 from affinelens.walk import Status
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats, Indices
 from affinelens.measure.geometry.facet_vertices import facet_vertices
 from affinelens.regions import Regions, facets_with_vertices, kept
 from affinelens.regions.neighbors import Neighbors, neighbor_values
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from math import factorial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
+from affinelens.array_types import Floats
 from affinelens.convex.centroid import cell_centroids
 from affinelens.convex.volume import cell_volumes
 from affinelens.domain import Domain
@@ -17,7 +17,6 @@ from affinelens.measure.geometry.inscribed_balls import vertex_stretch
 from affinelens.regions import Regions, all_vertices, kept
 from affinelens.walk import Vertices
 
-Floats = NDArray[np.float64]
 _REGIONS_AT_ONCE = 1 << 16
 
 

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats, Indices
 from affinelens.regions import Regions, kept
 from affinelens.regions.region_functions import RegionFunctions
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 # All maps of a set are kept if they take no more numbers than this.
 _NUMBERS_KEPT = 1 << 24
 

@@ -11,14 +11,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import gamma, upward
+from affinelens.array_types import Floats, Indices
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_map_blocks
 from affinelens.regions import Regions, all_vertices
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class Corners(NamedTuple):

@@ -14,15 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, gamma, upward
+from affinelens.array_types import Floats, Indices, Patterns
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_maps
 from affinelens.measure.topology.adjacency import adjacency
 from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
 from affinelens.regions import Regions, exact_functions, kept
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Patterns = NDArray[np.unsignedinteger[Any]]
 # Different maps differ at a random point almost surely; more points help where values are close there.
 _PROBES = 4
 # What units weigh is followed for several patterns together as long as no layer takes more numbers than this.

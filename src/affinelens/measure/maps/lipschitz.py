@@ -20,7 +20,6 @@ from affinelens.measure.maps.slopes import slopes, spectral_norms
 from affinelens.regions import Regions, exact_functions
 from affinelens.regions.region_functions import RegionFunctions
 
-Floats = NDArray[np.float64]
 NORMS = ("l2", "linf")
 _REGIONS_AT_ONCE = 1 << 10
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from math import fsum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.volumes import centroids, volumes
 from affinelens.measure.maps.affine_maps import affine_map_blocks
 from affinelens.regions import Regions
-
-Floats = NDArray[np.float64]
 
 
 def output_means(regions: Regions) -> Floats:

@@ -11,16 +11,14 @@ from fractions import Fraction
 
 import numpy as np
 from flint import fmpq, fmpz
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Optimum, upward
 from affinelens.arithmetic.rational import fraction
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.inscribed_balls import vertex_stretch
 from affinelens.measure.maps.corner_outputs import Extremes, corner_outputs, extremes
 from affinelens.regions import Regions, exact_functions, exact_halfspaces
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import gamma, upward
+from affinelens.array_types import Floats, Indices
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_map_blocks
 from affinelens.regions import Regions, kept
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 _PAIR = 2
 
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from math import comb, lgamma, log, log10, pi
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.domain import Frame
 from affinelens.network import Network
 from affinelens.restrict import RestrictedNetwork
 
-Floats = NDArray[np.float64]
 # Lines are drawn along this many coordinates at most and looked at in this many steps; in all this many, or fewer where
 # they would take more than this many values of units.
 _COORDINATES = 16

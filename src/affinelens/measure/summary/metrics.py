@@ -38,8 +38,8 @@ from __future__ import annotations
 from math import log10
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.maps.lipschitz import lipschitz_constant
 from affinelens.measure.maps.output_mean import output_means
@@ -49,7 +49,6 @@ from affinelens.measure.summary.theory import region_bounds
 from affinelens.regions import Regions, all_vertices
 from affinelens.walk import Status
 
-Floats = NDArray[np.float64]
 Metrics = dict[str, float]
 # Of a network with more outputs, ranges and means are left out; rs.output_ranges() has them.
 MOST_OUTPUTS = 32

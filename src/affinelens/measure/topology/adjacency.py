@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.array_types import Indices
 from affinelens.errors import MissingExtraError
 from affinelens.regions import Regions, kept, neighbor_values
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     import networkx
     import scipy.sparse
 
-Indices = NDArray[np.int64]
 EXTRA = "graph"
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.network.activation import Activation
 from affinelens.network.build.shapes import (
-    Indices,
     Shape,
     axes_last,
     common_shape,
@@ -33,7 +33,6 @@ from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum, add, chain, identity
 from affinelens.network.note import Note, NoteKind
 
-Floats = NDArray[np.float64]
 _ROOT_BITS = 256
 
 # How many of the operations before a stage are remembered, for display.

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.network.build.builder import GraphBuilder, Tensor
-from affinelens.network.build.shapes import Indices, axes_last, common_shape, reduced_shape, require_size, spread
+from affinelens.network.build.shapes import axes_last, common_shape, reduced_shape, require_size, spread
 from affinelens.network.build.values import RefusedError
 from affinelens.network.max_groups import MaxGroups
 from affinelens.network.piecewise_linear import PiecewiseLinear
 
-Floats = NDArray[np.float64]
 # Activations of at most so many units are kept.
 _FEW_UNITS = 1 << 12
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.network.build import nonlinear
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.shapes import Shape, common_shape, require_size
-from affinelens.network.build.values import Array, Constant, Floats, RefusedError, Value, lifted
+from affinelens.network.build.values import Array, Constant, RefusedError, Value, lifted
 
 _TWO_FACTORS = (
     "both factors depend on the network's input; one of them must be a constant, or it is not piecewise affine"

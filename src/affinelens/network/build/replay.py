@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Generic, TypeVar
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, Option
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.graph import Node, is_curved
-from affinelens.network.build.values import Constant, Floats, RefusedError, Value, lifted
+from affinelens.network.build.values import Constant, RefusedError, Value, lifted
 from affinelens.network.note import cut_off
 
 Key = TypeVar("Key", bound=Hashable)

@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.array_types import Indices
 from affinelens.errors import AffineLensError, Option
 
-Indices = NDArray[np.int64]
 Shape = tuple[int, ...]
 Number = TypeVar("Number", bound=np.generic)
 # A tensor of more numbers than this is a mistake or an attack, not a network.

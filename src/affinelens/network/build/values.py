@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.shapes import Shape
 
-Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
 

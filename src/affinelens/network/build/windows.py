@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.nonlinear import group_maximum
-from affinelens.network.build.shapes import Indices, Shape, require_size
+from affinelens.network.build.shapes import Shape, require_size
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import LinearMap, Sparse
 
-Floats = NDArray[np.float64]
 Sizes = tuple[int, ...]
 
 

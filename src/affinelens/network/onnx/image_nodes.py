@@ -8,13 +8,13 @@ from math import floor
 
 import numpy as np
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.network.build import windows
 from affinelens.network.build.builder import Tensor
 from affinelens.network.build.resize import Resizing
 from affinelens.network.build.resize import resize as resize_axes
 from affinelens.network.build.shapes import checked_axis
-from affinelens.network.build.values import Floats
 from affinelens.network.build.windows import Window, spatial_sizes
 from affinelens.network.onnx.node_call import NodeCall
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.network.build.values import parameter
 
@@ -28,7 +29,6 @@ except ImportError as missing:
 
 __all__ = ["FLOATS", "Node", "TensorProto", "number_type", "onnx", "read_model", "read_tensor", "type_name"]
 
-Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
 # Older operator sets broadcast and normalise by other rules.

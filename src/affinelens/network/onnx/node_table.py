@@ -7,11 +7,12 @@ from functools import partial
 
 import numpy as np
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.network.build import nonlinear, operators, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.replay import Operator, Operators, always, does, name, numbers, tensor, value
-from affinelens.network.build.values import Constant, Floats, Value
+from affinelens.network.build.values import Constant, Value
 from affinelens.network.onnx import image_nodes as images
 from affinelens.network.onnx import moving_nodes as moves
 from affinelens.network.onnx.folding import fold, shape_of, size_of, stored

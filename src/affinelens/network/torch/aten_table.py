@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.network.build import nonlinear, operators, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.replay import Operator, Operators, always, does, first_of, name, numbers, tensor, value
-from affinelens.network.build.values import Floats, RefusedError
+from affinelens.network.build.values import RefusedError
 from affinelens.network.note import combined
 from affinelens.network.torch import image_operators as images
 from affinelens.network.torch.aten_call import AtenCall, constant, flag

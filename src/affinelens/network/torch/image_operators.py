@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from affinelens.array_types import Floats
 from affinelens.network.build import windows
 from affinelens.network.build.builder import Tensor
 from affinelens.network.build.replay import Operator
 from affinelens.network.build.resize import Resizing, resize
 from affinelens.network.build.shapes import Shape
-from affinelens.network.build.values import Floats
 from affinelens.network.build.windows import Window
 from affinelens.network.torch.aten_call import AtenCall
 

@@ -29,8 +29,8 @@ from affinelens.engine.vertex.layout.first_state import new_state
 from affinelens.engine.vertex.layout.state import State
 from affinelens.restrict import RestrictedNetwork, SwitchingChoices
 from affinelens.walk import Certificate, Columns, Facets, Job, Outcome, Progress, Request, Status, Vertices
+from affinelens.array_types import Floats
 
-Floats = NDArray[np.float64]
 # Work between two looks at limits and at idle workers: up to about 20 ms, and less at first, so that work is soon
 # shared.
 _SLICE = 4_000_000

@@ -9,17 +9,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.engine.vertex.exact.decided_pieces import DecidedPieces
 from affinelens.network.affine_functions import AffineFunctions, NetworkTerms
 from affinelens.restrict import ExtendedRows, ExactBreaks, RestrictedNetwork
+from affinelens.array_types import Pattern
 
 if TYPE_CHECKING:
     from affinelens.engine.vertex.layout.state import Rows
 
-Pattern = NDArray[np.integer[Any]]
 # A function's coefficients and how far it may be off on the domain.
 Nearby = tuple[list[Fraction], Fraction]
 _FORMS_KEPT = 4096

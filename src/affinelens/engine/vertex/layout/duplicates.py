@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic.proportional_rows import direction
 from affinelens.network import Network
 from affinelens.network.canonical import Stage
 from affinelens.network.coefficients import Coefficients
 from affinelens.network.linear_map import Dense
-
-Indices = NDArray[np.int64]
+from affinelens.array_types import Indices
 
 
 def duplicates(network: Network) -> tuple[Indices, Indices]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
@@ -13,9 +14,40 @@ from affinelens.engine.vertex.layout.records import new_record, new_records
 from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Hyperplane, Level, Request, Slot, Sum
 from affinelens.engine.vertex.layout.stage_layout import padded
 from affinelens.engine.vertex.layout.program import Compiled
+from affinelens.engine.vertex.layout.program_records import Program, StageRow
 from affinelens.engine.vertex.layout.state import (
-    Arena, Floats, Functions, HyperplaneColumns, Rows, Stack, State, UnitColumns, room_for_results,
-)  # fmt: skip
+    Arena,
+    Functions,
+    HyperplaneColumns,
+    Rows,
+    Stack,
+    State,
+    UnitColumns,
+    room_for_results,
+)
+from affinelens.array_types import Floats
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """How much room a walk of a program needs at first; ``words`` and ``list_words`` are those of its bit sets."""
+
+    program: Program
+    most_breaks: int
+    words: int
+    list_words: int
+
+    @classmethod
+    def of(cls, compiled: Compiled) -> _Sizes:
+        program = compiled.program
+        most = int(program.stage.breaks.max(initial=1))
+        listed = max(most, 1 if compiled.is_box else program.domain_rows)
+        return cls(program, most, 1 + 2 * program.dim // 60, max(1, -(-listed // 64)))
+
+    @property
+    def ends(self) -> StageRow:
+        """Where the breaks, choices, units and lanes of all stages end."""
+        return self.program.stage[self.program.stages]
 
 
 def new_state(
@@ -28,81 +60,93 @@ def new_state(
     sections: bool = False,
 ) -> State:
     """A walk about to start, with room for a number of regions before they must be taken away."""
-    program = compiled.program
-    d, rows, stages = program.dim, program.domain_rows, program.stages
-    ends = program.stage[stages]
-    breaks, choices = int(ends.break_offset), int(ends.choice_offset)
-    lanes, breaks_in_lanes = program.lanes, int(ends.lane_offset)
-    units, in_lanes = int(ends.unit_offset), padded(rows) + breaks_in_lanes
-    places = rows + breaks + 2 * d
-    most = int(program.stage.breaks.max(initial=1))
-    list_words = max(1, -(-max(most, 1 if compiled.is_box else rows) // 64))
-    words = 1 + 2 * d // 60
-    corners = 2**d
-    capacity = np.full(stages + 1, 24, dtype=np.int64)
-    sizes = capacity[:stages] * (d + 1) * program.stage[:stages].padded
-    starts = (d + 1) * breaks_in_lanes + np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    arena = max(64, 4 * corners)
-    ids = 16 * corners + 1024
+    sizes = _Sizes.of(compiled)
     state = State(
         control=new_record(Counters),
-        arena=Arena(
-            x=aligned((arena, lanes)),
-            off=np.zeros(arena),
-            bits=np.zeros((arena, words + 2 * list_words), dtype=np.uint64),
-            whole=np.zeros((arena, d + 1), dtype=np.int64),
-            is_known=np.zeros(arena, dtype=np.bool_),
-            ids=np.zeros(ids, dtype=np.uint32),
-            upper=np.zeros(ids, dtype=np.uint32),
-            level=np.zeros(ids, dtype=np.uint32),
-            lower_bits=aligned((ids,), np.uint64),
-            edge_upper=np.zeros(ids, dtype=np.uint32),
-            edge_lower=np.zeros(ids, dtype=np.uint32),
-            normal=aligned((d, lanes)),
-            inverse=aligned((d, lanes)),
-            identity=np.eye(d, lanes),
-            coordinates=(np.arange(lanes) < d).astype(np.float64),
-            point=aligned((lanes,)),
-            residual=np.zeros(d),
-            places=np.zeros(d, dtype=np.int64),
-            solving=np.zeros((d, d + 1), dtype=np.int64),
-        ),
-        stack=Stack(
-            frame=new_records(Frame, 64),
-            cutting=np.zeros((64, list_words), dtype=np.uint64),
-            used=np.zeros((64, words), dtype=np.uint64),
-            sums=new_records(Sum, (64, stages)),
-            slot=new_records(Slot, 64 * words),
-            selected=np.arange(len(program.selection)),
-        ),
-        rows=Rows(
-            row=aligned((places, lanes)),
-            whole=np.zeros((places, d + 1), dtype=np.int64),
-            hyperplane=new_records(Hyperplane, places),
-            block=aligned(((d + 3) * in_lanes,)),
-            place=np.full(breaks, -1, dtype=np.int64),
-            sign=np.zeros(breaks + LANES, dtype=np.int8),
-            winner=np.zeros(choices, dtype=np.int64),
-        ),
-        functions=Functions(
-            levels=aligned((int(starts[-1]),)),
-            level=new_records(Level, stages + 1),
-            hyperplane=HyperplaneColumns(*(aligned((breaks_in_lanes,)) for _ in HyperplaneColumns._fields)),
-            unit=UnitColumns(aligned((units,)), aligned((units,))),
-            passed=np.zeros(most + LANES, dtype=np.uint32),
-            shares=np.zeros(most + LANES),
-        ),
-        results=room_for_results(compiled, results, words, facets, vertices),
+        arena=_new_arena(sizes),
+        stack=_new_stack(sizes),
+        rows=_new_rows(sizes),
+        functions=_new_functions(sizes),
+        results=room_for_results(compiled, results, sizes.words, facets, vertices),
         requests=new_records(Request, 1024),
     )
-    control, level = state.control, state.functions.level
+    control = state.control
     control.facet_column, control.vertex_column, control.count_only = facets, vertices, count_only
     control.sections, control.room = sections, results
-    level.start, level.capacity = starts, capacity
-    state.stack.slot.side = 1
     _fill_rows(state, compiled)
     _fill_root(state, compiled)
     return state
+
+
+def _new_arena(sizes: _Sizes) -> Arena:
+    d, lanes, corners = sizes.program.dim, sizes.program.lanes, 2**sizes.program.dim
+    vertices, ids = max(64, 4 * corners), 16 * corners + 1024
+    return Arena(
+        x=aligned((vertices, lanes)),
+        off=np.zeros(vertices),
+        bits=np.zeros((vertices, sizes.words + 2 * sizes.list_words), dtype=np.uint64),
+        whole=np.zeros((vertices, d + 1), dtype=np.int64),
+        is_known=np.zeros(vertices, dtype=np.bool_),
+        ids=np.zeros(ids, dtype=np.uint32),
+        upper=np.zeros(ids, dtype=np.uint32),
+        level=np.zeros(ids, dtype=np.uint32),
+        lower_bits=aligned((ids,), np.uint64),
+        edge_upper=np.zeros(ids, dtype=np.uint32),
+        edge_lower=np.zeros(ids, dtype=np.uint32),
+        normal=aligned((d, lanes)),
+        inverse=aligned((d, lanes)),
+        identity=np.eye(d, lanes),
+        coordinates=(np.arange(lanes) < d).astype(np.float64),
+        point=aligned((lanes,)),
+        residual=np.zeros(d),
+        places=np.zeros(d, dtype=np.int64),
+        solving=np.zeros((d, d + 1), dtype=np.int64),
+    )
+
+
+def _new_stack(sizes: _Sizes) -> Stack:
+    stack = Stack(
+        frame=new_records(Frame, 64),
+        cutting=np.zeros((64, sizes.list_words), dtype=np.uint64),
+        used=np.zeros((64, sizes.words), dtype=np.uint64),
+        sums=new_records(Sum, (64, sizes.program.stages)),
+        slot=new_records(Slot, 64 * sizes.words),
+        selected=np.arange(len(sizes.program.selection)),
+    )
+    stack.slot.side = 1
+    return stack
+
+
+def _new_rows(sizes: _Sizes) -> Rows:
+    d, domain, ends = sizes.program.dim, sizes.program.domain_rows, sizes.ends
+    breaks = int(ends.break_offset)
+    places = domain + breaks + 2 * d
+    return Rows(
+        row=aligned((places, sizes.program.lanes)),
+        whole=np.zeros((places, d + 1), dtype=np.int64),
+        hyperplane=new_records(Hyperplane, places),
+        block=aligned(((d + 3) * (padded(domain) + int(ends.lane_offset)),)),
+        place=np.full(breaks, -1, dtype=np.int64),
+        sign=np.zeros(breaks + LANES, dtype=np.int8),
+        winner=np.zeros(int(ends.choice_offset), dtype=np.int64),
+    )
+
+
+def _new_functions(sizes: _Sizes) -> Functions:
+    d, stages = sizes.program.dim, sizes.program.stages
+    units, breaks_in_lanes = int(sizes.ends.unit_offset), int(sizes.ends.lane_offset)
+    level = new_records(Level, stages + 1)
+    level.capacity = 24
+    room = level.capacity[:stages] * (d + 1) * sizes.program.stage[:stages].padded
+    level.start = (d + 1) * breaks_in_lanes + np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+    return Functions(
+        levels=aligned((int(level.start[-1]),)),
+        level=level,
+        hyperplane=HyperplaneColumns(*(aligned((breaks_in_lanes,)) for _ in HyperplaneColumns._fields)),
+        unit=UnitColumns(aligned((units,)), aligned((units,))),
+        passed=np.zeros(sizes.most_breaks + LANES, dtype=np.uint32),
+        shares=np.zeros(sizes.most_breaks + LANES),
+    )
 
 
 def _fill_rows(state: State, compiled: Compiled) -> None:

@@ -31,9 +31,8 @@ from affinelens.engine.vertex.layout.stage_layout import StageNumbers, StagePart
 from affinelens.network import Activation, Network
 from affinelens.network.affine_functions import NetworkTerms
 from affinelens.restrict import Clauses, RestrictedNetwork, restricted_rows
+from affinelens.array_types import Floats, Indices
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Number = TypeVar("Number", bound=np.generic)
 
 # Rational functions of a network that takes more products to evaluate are carried back to the input one by one.

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.engine.vertex.layout.records import Records
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from affinelens.array_types import Floats, Indices
 
 
 class StageRow:

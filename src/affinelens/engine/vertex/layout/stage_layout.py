@@ -17,9 +17,8 @@ from affinelens.network import Activation
 from affinelens.network.canonical import AffineSum, Stage
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Select
 from affinelens.restrict import RestrictedRows
+from affinelens.array_types import Floats, Indices
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 # Bounds are sums of few non-negative terms computed in float64; this factor covers their own rounding.
 SLACK = 1.0 + 2.0**-30
 # Integers up to this size are exact in float64.

@@ -18,11 +18,9 @@ from affinelens.engine.vertex.layout.memory import doubled, resized
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.records import Records
 from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Hyperplane, Level, Request, Slot, Sum
+from affinelens.array_types import Floats, Indices, Words
 
 _SORTING = ("ids", "upper", "level", "lower_bits", "edge_upper", "edge_lower")
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 
 class Arena(NamedTuple):

@@ -14,7 +14,8 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from affinelens.array_types import Floats
+
 _INFINITY = highspy.kHighsInf
 _ROWWISE = int(highspy.MatrixFormat.kRowwise)
 _MINIMISE = int(highspy.ObjSense.kMinimize)
