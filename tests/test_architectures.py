@@ -19,21 +19,15 @@ torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 
 import affinelens as al  # noqa: E402
-import brute_force  # noqa: E402
 from affinelens import RegionSet  # noqa: E402
 from affinelens.domain import Domain  # noqa: E402
 from affinelens.network import Network  # noqa: E402
 from affinelens.restrict import restrict  # noqa: E402
-from architectures import Architecture  # noqa: E402
-from networks import ABSOLUTE, HARD_TANH, LEAKY, RELU, ZIGZAG, compiled  # noqa: E402
-from onnx_models import model, node, save  # noqa: E402
-from walks import (  # noqa: E402
-    all_ways,
-    assert_affine_maps_hold,
-    brute_force_patterns,
-    facets_by_pattern,
-    walked,
-)
+from support import brute_force  # noqa: E402
+from support.architectures import Architecture  # noqa: E402
+from support.networks import ABSOLUTE, HARD_TANH, LEAKY, RELU, ZIGZAG, compiled  # noqa: E402
+from support.onnx_models import model, node, save  # noqa: E402
+from support.walks import all_ways, assert_affine_maps_hold, brute_force_patterns, facets_by_pattern, walked  # noqa: E402
 
 FLOAT = 1
 # Architectures with few enough regions to try everything on them.

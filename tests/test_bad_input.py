@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from command_line import run, write_domain, write_network
+from support.command_line import run, write_domain, write_network
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 GARBAGE = {

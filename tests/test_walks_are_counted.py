@@ -11,7 +11,7 @@ import pytest
 
 import affinelens as al
 from affinelens.engine import running
-from random_layers import random_layers
+from support.random_networks import random_layers
 
 LAYERS = random_layers([2, 9, 8, 3], 1)
 BOX = al.Box(-1, 1, dim=2)

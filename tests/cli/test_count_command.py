@@ -6,7 +6,7 @@ import json
 import signal
 from pathlib import Path
 
-from command_line import SOME_REGIONS, Terminal, report, write_network
+from support.command_line import SOME_REGIONS, Terminal, report, write_network
 
 
 def test_max_regions_equal_to_the_count_is_complete(cross: Path) -> None:

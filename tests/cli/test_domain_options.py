@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from command_line import report, run, write_domain, write_network
+from support.command_line import report, run, write_domain, write_network
 
 PROPERTY = """(declare-const X_0 Real) (declare-const X_1 Real) (declare-const X_2 Real) (declare-const Y_0 Real)
 (assert (and (>= X_1 -1) (<= X_1 1) (= X_2 0.1)))

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import affinelens as al
-from command_line import SOME_REGIONS, Terminal, report, run, write_network
+from support.command_line import SOME_REGIONS, Terminal, report, run, write_network
 
 
 def test_enumerate_saves_what_python_loads(cross: Path, tmp_path: Path) -> None:

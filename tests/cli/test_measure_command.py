@@ -10,8 +10,8 @@ import pyarrow.parquet
 import pytest
 
 import affinelens as al
-from command_line import run, write_network
-from measure.measured import random_set
+from support.command_line import run, write_network
+from support.measured import random_set
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from command_line import run, write_network
-from onnx_models import model, node, save
+from support.command_line import run, write_network
+from support.onnx_models import model, node, save
 
 FLOAT = 1
 

@@ -13,8 +13,8 @@ import affinelens as al
 from affinelens.cli.commands import commands
 from affinelens.plot import KINDS
 from affinelens.plot.coloring import COLORS
-from command_line import run
-from plot_sets import drawn_set
+from support.command_line import run
+from support.plot_sets import drawn_set
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from command_line import COLUMNS, Terminal, write_network
+from support.command_line import COLUMNS, Terminal, write_network
 
 
 def test_progress_on_a_terminal_and_one_object_on_stdout(tmp_path: Path) -> None:

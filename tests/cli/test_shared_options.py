@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import affinelens as al
-from command_line import report, run, write_network
+from support.command_line import report, run, write_network
 
 
 @pytest.mark.parametrize("command", ["count", "enumerate"])

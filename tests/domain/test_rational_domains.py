@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import affinelens as al
-import brute_force
-from brute_force import Layer
-from networks import compiled
+from support import brute_force
+from support.brute_force import Layer
+from support.networks import compiled
 
 whole = st.integers(-3, 3)
 rational = st.fractions(-2, 2, max_denominator=7)

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import affinelens as al
-import brute_force
-from brute_force import Layer, patterns_by_stage
-from networks import (
+from support import brute_force
+from support.brute_force import Layer, patterns_by_stage
+from support.networks import (
     ABSOLUTE,
     HARD_TANH,
     LEAKY,

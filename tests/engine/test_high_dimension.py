@@ -14,8 +14,8 @@ import affinelens as al
 from affinelens.engine.linear_program import depth_first
 from affinelens.engine.linear_program.interior_point import EMPTY, INSIDE, look_inside, look_on_sides
 from affinelens.errors import AffineLensError
-from brute_force import Layer
-from networks import ABSOLUTE, HARD_TANH, ZIGZAG, compiled, patterns
+from support.brute_force import Layer
+from support.networks import ABSOLUTE, HARD_TANH, ZIGZAG, compiled, patterns
 
 enumerate_regions = partial(al.enumerate, engine="linear_program")
 CUBE = al.Box(-1, 1, dim=3)

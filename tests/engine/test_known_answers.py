@@ -14,8 +14,8 @@ import affinelens as al
 from affinelens.engine import Choice, running
 from affinelens.engine.choice import engine_named
 from affinelens.walk import Request
-from brute_force import Layer, box, patterns_by_stage
-from networks import ABSOLUTE, HARD_TANH, compiled, patterns, relu_layers
+from support.brute_force import Layer, box, patterns_by_stage
+from support.networks import ABSOLUTE, HARD_TANH, compiled, patterns, relu_layers
 
 Point = tuple[Fraction, ...]
 Halfspace = tuple[list[Fraction], Fraction]

@@ -18,7 +18,7 @@ import pytest
 import affinelens as al
 from affinelens.engine.linear_program import depth_first
 from affinelens.errors import AffineLensError
-from networks import patterns
+from support.networks import patterns
 
 enumerate_regions = partial(al.enumerate, engine="linear_program")
 count_regions = partial(al.count, engine="linear_program")

@@ -10,7 +10,7 @@ import pytest
 
 import affinelens as al
 from affinelens.measure.topology.adjacency import connected
-from random_layers import random_layers
+from support.random_networks import random_layers
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 import affinelens as al
 from affinelens.measure.maps.affine_maps import affine_maps
-from restrict.drawn import dense_network, pooled_network, small_box
+from support.random_networks import dense_network, pooled_network, small_box
 
 
 def _require_right(rs: al.RegionSet) -> None:

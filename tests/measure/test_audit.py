@@ -16,9 +16,8 @@ import pytest
 import affinelens as al
 from affinelens.measure.audit import facet_lists
 from affinelens.measure.audit.audit_report import AuditReport, Finding
-from command_line import run as command
-from random_layers import random_layers
-from restrict.drawn import dense_network, pooled_network, small_box
+from support.command_line import run as command
+from support.random_networks import dense_network, pooled_network, random_layers, small_box
 
 Rows = list[dict[str, Any]]
 PROVED = ("points", "patterns", "facets", "facet lists", "neighbours", "complete")

@@ -7,7 +7,7 @@ import pytest
 
 import affinelens as al
 from affinelens.measure.summary.theory import montufar, region_bounds, serra, zaslavsky
-from measure.measured import random_set, tent
+from support.measured import random_set, tent
 
 
 @pytest.mark.parametrize(("lines", "dim", "cells"), [(3, 2, 7), (4, 1, 5), (4, 3, 15), (2, 5, 4), (0, 2, 1)])

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from measure.measured import ABSOLUTE, random_layers, random_set
+from support.measured import ABSOLUTE, random_set
+from support.random_networks import random_layers
 
 
 def test_every_column_has_a_row_a_region() -> None:
@@ -142,7 +143,7 @@ def test_columns_of_units_in_max_groups_and_with_several_breaks() -> None:
 
 
 def test_units_permuted_or_scaled_leave_all_measures_as_they_are() -> None:
-    (w0, b0), (w1, b1), last = random_layers(2, 6, 5, 2)
+    (w0, b0), (w1, b1), last = random_layers([2, 6, 5, 2], seed=0)
     order = [3, 1, 5, 0, 4, 2]
     moved = [(4 * w0[order], 4 * b0[order]), (w1[:, order] / 4, b1), last]
     first = al.enumerate([(w0, b0), (w1, b1), last], al.Box(-1, 1, dim=2))

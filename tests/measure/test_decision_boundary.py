@@ -18,8 +18,8 @@ from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import DecisionBoundary
 from affinelens.restrict import restrict
 from affinelens.restrict import subdivision as areas
-from brute_force import Layer
-from networks import compiled, evaluate
+from support.brute_force import Layer
+from support.networks import compiled, evaluate
 
 ALMOST = 1e-12
 

@@ -10,7 +10,7 @@ import pytest
 import affinelens as al
 from affinelens.measure.summary.forecast import forecast
 from affinelens.restrict import restrict
-from command_line import write_network
+from support.command_line import write_network
 
 
 @pytest.mark.parametrize("sizes", [(1, 16, 16, 1), (2, 32, 32, 1), (3, 24, 12, 1), (4, 20, 1)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from measure.measured import random_set
+from support.measured import random_set
 
 
 def largest_ball(weight: np.ndarray, offset: np.ndarray) -> float:

@@ -11,10 +11,9 @@ import affinelens as al
 from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
 from affinelens.region_set import RegionSet
-from brute_force import Layer
-from networks import HARD_TANH, LEAKY, LINEAR, RELU, compiled
-from random_layers import random_layers
-from restrict.drawn import dense_network, small_box
+from support.brute_force import Layer
+from support.networks import HARD_TANH, LEAKY, LINEAR, RELU, compiled
+from support.random_networks import dense_network, random_layers, small_box
 
 LINE = al.Box(-1, 1, dim=1)
 SQUARE = al.Box(-1, 1, dim=2)

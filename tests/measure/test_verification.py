@@ -26,7 +26,7 @@ from affinelens.verify.condition import with_condition
 from affinelens.verify.witness import Judge
 from affinelens.verify.witness_search import promising
 from affinelens.walk import Limits, Request
-from walks import walk_by
+from support.walks import walk_by
 
 Model = list[tuple[Any, Any]]
 ABSOLUTE: Model = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])]
@@ -305,7 +305,7 @@ def float32(*values: float) -> Any:
 
 def test_onnxruntime_is_asked_too(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
-    from onnx_models import model, node, save
+    from support.onnx_models import model, node, save
 
     nodes = [node("Relu", "x", "z"), node("Mul", "z three", "y")]
     path = save(model(nodes, {"three": float32(3)}, [1, 1], kind=1), tmp_path)
@@ -321,7 +321,7 @@ def test_onnxruntime_is_asked_too(tmp_path: Path) -> None:
 def test_a_witness_that_floats_do_not_show_is_still_one(tmp_path: Path) -> None:
     """x + 10^8 - 10^8 is x, but 0 in float32."""
     pytest.importorskip("onnxruntime")
-    from onnx_models import model, node, save
+    from support.onnx_models import model, node, save
 
     nodes = [node("Add", "x large", "a"), node("Sub", "a large", "b"), node("Relu", "b", "y")]
     path = save(model(nodes, {"large": float32(1e8)}, [1, 1], kind=1), tmp_path)
@@ -335,7 +335,7 @@ def test_a_witness_that_floats_do_not_show_is_still_one(tmp_path: Path) -> None:
 
 def test_values_of_an_operator_that_was_cut_off_are_not_asked_about(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
-    from onnx_models import model, node, save
+    from support.onnx_models import model, node, save
 
     nodes = [node("Relu", "x", "z"), node("Sigmoid", "z", "y")]
     path = save(model(nodes, {}, [1, 1], kind=1), tmp_path)

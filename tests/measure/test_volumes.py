@@ -10,7 +10,8 @@ import pytest
 import affinelens as al
 from affinelens.convex.centroid import cell_centroids
 from affinelens.regions import exact_halfspaces
-from measure.measured import ABSOLUTE, random_layers, random_set
+from support.measured import ABSOLUTE, random_set
+from support.random_networks import random_layers
 
 SIZES = [(1, 9, 9, 1), (2, 12, 12, 2), (3, 10, 6, 2), (4, 8, 4, 1)]
 
@@ -47,7 +48,7 @@ def test_exact_volumes_stop_at_two_dimensions() -> None:
 
 def test_on_a_slice_volumes_are_those_of_its_coordinates() -> None:
     plane = al.Slice([0.0, 0.0, 0.0], [[2.0, 0.0, 0.0], [0.0, 3.0, 0.0]], al.Box(-1, 1, dim=2))
-    rs = al.enumerate(random_layers(3, 8, 1), plane)
+    rs = al.enumerate(random_layers([3, 8, 1], seed=0), plane)
     assert sum(region.exact_volume for region in rs) == 4
 
 
@@ -91,7 +92,7 @@ def test_an_incomplete_set_measures_what_it_has() -> None:
 
 
 def test_where_vertices_are_out_of_reach_one_sentence_says_so() -> None:
-    rs = al.enumerate(random_layers(30, 2, 1), al.Box(-1, 1, dim=30))
+    rs = al.enumerate(random_layers([30, 2, 1], seed=0), al.Box(-1, 1, dim=30))
     with pytest.raises(al.AffineLensError, match="vertices cannot be found"):
         rs.volumes()
     assert rs.column("inradius").max() == pytest.approx(1.0, abs=0.5)

@@ -14,8 +14,8 @@ from affinelens.network import MaxGroups
 from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.canonical import input_chart
 from affinelens.network.enclosure import Enclosure
-from brute_force import Layer
-from networks import ABSOLUTE, HARD_TANH, LEAKY, RELU, ZIGZAG, activation, compiled, evaluate
+from support.brute_force import Layer
+from support.networks import ABSOLUTE, HARD_TANH, LEAKY, RELU, ZIGZAG, activation, compiled, evaluate
 
 every_seed = pytest.mark.parametrize("seed", range(6))
 

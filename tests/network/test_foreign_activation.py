@@ -10,7 +10,7 @@ import pytest
 
 import affinelens as al
 from affinelens.network import Activation, Network
-from restrict.drawn import dense_network, small_box
+from support.random_networks import dense_network, small_box
 
 
 def _foreign(known: Activation) -> Activation:

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from affinelens.errors import AffineLensError, MissingExtraError  # noqa: E402
 from affinelens.network import network  # noqa: E402
-from onnx_models import assert_same_function, model, node, save  # noqa: E402
+from support.onnx_models import assert_same_function, model, node, save  # noqa: E402
 
 RNG = np.random.default_rng(0)
 

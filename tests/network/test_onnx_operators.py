@@ -19,7 +19,7 @@ from affinelens.errors import AffineLensError  # noqa: E402
 from affinelens.network import network  # noqa: E402
 from affinelens.network.build import builder as graph  # noqa: E402
 from affinelens.network.note import NoteKind  # noqa: E402
-from onnx_models import assert_same_function, model, node, save  # noqa: E402
+from support.onnx_models import assert_same_function, model, node, save  # noqa: E402
 
 RNG = np.random.default_rng(0)
 IMAGE = [1, 4, 7, 6]

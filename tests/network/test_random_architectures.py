@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 
 from affinelens.network import network  # noqa: E402
-from architectures import STEPS, Architecture  # noqa: E402
-from onnx_models import save  # noqa: E402
+from support.architectures import STEPS, Architecture  # noqa: E402
+from support.onnx_models import save  # noqa: E402
 
 SEEDS = range(20)
 

@@ -8,7 +8,7 @@ import pytest
 
 import affinelens as al
 from affinelens.plot import save_picture
-from plot_sets import drawn_set
+from support.plot_sets import drawn_set
 
 REGIONS = drawn_set(2, 4, 2)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plot_sets import drawn_set
+from support.plot_sets import drawn_set
 
 
 def test_every_output_has_a_straight_piece_a_region_on_the_network() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 import affinelens as al
 from affinelens.plot import image_slice
-from plot_sets import drawn_set
+from support.plot_sets import drawn_set
 
 GENERATOR = np.random.default_rng(0)
 WEIGHT = GENERATOR.normal(size=(8, 48))

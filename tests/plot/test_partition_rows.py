@@ -7,7 +7,7 @@ import pytest
 import affinelens as al
 from affinelens.plot import Panel, comparison, partition_rows, save_picture
 from affinelens.plot.repeats import repeats
-from plot_sets import drawn_set
+from support.plot_sets import drawn_set
 
 
 def test_each_partition_has_its_count_beneath_and_each_row_its_name() -> None:

@@ -6,7 +6,7 @@ import pytest
 import affinelens as al
 from affinelens.plot import search_stages
 from affinelens.plot.search_stages import cells_after
-from plot_sets import drawn_set
+from support.plot_sets import drawn_set
 
 REGIONS = drawn_set(2, 6, 5, 4, 2)
 

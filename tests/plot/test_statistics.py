@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from affinelens.plot import layer_bars, volume_histogram
-from plot_sets import drawn_set
+from support.plot_sets import drawn_set
 
 REGIONS = drawn_set(3, 6, 4, 2)
 

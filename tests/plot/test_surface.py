@@ -7,7 +7,7 @@ import pytest
 
 import affinelens as al
 from affinelens.plot import surface
-from plot_sets import RecordedLines, RecordedPolygons, drawn_set, linear_set
+from support.plot_sets import RecordedLines, RecordedPolygons, drawn_set, linear_set
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import pytest
 
 import affinelens as al
 from affinelens.errors import AffineLensError
-from brute_force import Layer
-from networks import HARD_TANH, compiled, evaluate
+from support.brute_force import Layer
+from support.networks import HARD_TANH, compiled, evaluate
 
 # Whole numbers: halfspaces are exact in float64, and many hyperplanes pass through the points with whole coordinates.
 CROSSING = [

@@ -13,8 +13,7 @@ from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
 from affinelens.regions import restricted_functions
 from affinelens.regions.single_changes import SingleChanges
-from random_layers import random_layers
-from restrict.drawn import dense_network, small_box
+from support.random_networks import dense_network, random_layers, small_box
 
 
 def proved_and_true(rs: al.RegionSet) -> tuple[np.ndarray, np.ndarray]:

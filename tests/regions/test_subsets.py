@@ -15,9 +15,8 @@ from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import DecisionBoundary
 from affinelens.regions import all_vertices, pattern_index
 from affinelens.restrict import subdivision as areas
-from random_layers import random_layers
-from restrict.drawn import dense_network, pooled_network, small_box
-from subsets import some_of, subset
+from support.random_networks import dense_network, pooled_network, random_layers, small_box
+from support.subsets import some_of, subset
 
 
 def whole_numbers(sizes: list[int], seed: int) -> Any:

@@ -17,7 +17,7 @@ from affinelens.restrict import restrict
 from affinelens.restrict.bisection import bound_by_bisection, count_open, merged
 from affinelens.restrict.break_signs import bound_stages
 from affinelens.restrict.enclosing_box import EnclosingBox
-from restrict.drawn import dense_network, pooled_network, rational_points, small_box
+from support.random_networks import dense_network, pooled_network, rational_points, small_box
 
 
 def _cover(frame: Frame) -> EnclosingBox:

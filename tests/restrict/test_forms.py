@@ -11,7 +11,7 @@ from affinelens.arithmetic import ExactMatrix
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Dense, LinearMap, Scale, Sparse
 from affinelens.restrict.affine_forms import Form, applied
-from restrict.drawn import as_fraction
+from support.extended_precision import as_fraction
 
 
 def _maps(generator: np.random.Generator) -> dict[str, LinearMap]:

@@ -14,7 +14,8 @@ from affinelens.network.adjoint import Adjoint
 from affinelens.network.canonical import AffineSum, Stage, input_chart
 from affinelens.network.linear_map import Chain, Dense
 from affinelens.restrict import ExtendedRows, RestrictedNetwork, restrict, restricted_rows
-from restrict.drawn import as_fraction, dense_network, pooled_network, rational_points
+from support.extended_precision import as_fraction
+from support.random_networks import dense_network, pooled_network, rational_points
 
 
 def _problem(seed: int) -> tuple[Network, Box, RestrictedNetwork]:

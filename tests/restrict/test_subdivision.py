@@ -17,8 +17,8 @@ from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
 from affinelens.restrict import restrict, subdivision
 from affinelens.walk import Progress
-from restrict.drawn import dense_network, rational_points, small_box
-from walks import all_ways, facets_by_pattern, walked
+from support.random_networks import dense_network, rational_points, small_box
+from support.walks import all_ways, facets_by_pattern, walked
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
 from affinelens.restrict import SwitchingChoices, restrict
 from affinelens.walk import Limits, Outcome
-from restrict.drawn import dense_network, pooled_network, small_box
-from walks import walk_by
+from support.random_networks import dense_network, pooled_network, small_box
+from support.walks import walk_by
 
 
 def _regions(outcome: Outcome, switching: SwitchingChoices | None) -> dict[bytes, list[tuple[int, int]]]:

@@ -15,7 +15,7 @@ from torch import nn
 
 import affinelens as al
 from affinelens.study import compare
-from command_line import run, write_network
+from support.command_line import run, write_network
 
 BOX = al.Box(-1, 1, dim=2)
 FILES = {"comparison.md", "comparison.csv", "comparison.parquet", "comparison.png", "comparison.svg"}

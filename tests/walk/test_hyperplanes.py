@@ -8,7 +8,7 @@ import affinelens as al
 from affinelens.network.adjoint import Adjoint
 from affinelens.network.enclosure import Enclosure
 from affinelens.walk import Hyperplanes
-from random_layers import random_layers
+from support.random_networks import random_layers
 
 
 def _hyperplanes() -> Hyperplanes:

@@ -25,8 +25,8 @@ from affinelens.engine.vertex.layout.program import compile_program
 from affinelens.errors import AffineLensError
 from affinelens.regions.store.run_directory import RunWriter
 from affinelens.walk import Columns, Limits, Outcome, Request
-from brute_force import Layer
-from networks import compiled, evaluate, patterns
+from support.brute_force import Layer
+from support.networks import compiled, evaluate, patterns
 
 enumerate_regions = partial(al.enumerate, engine="vertex")
 BOTH = pytest.mark.parametrize("engine", ["vertex", "count"])

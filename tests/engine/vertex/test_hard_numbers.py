@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import affinelens as al
-import brute_force
 from affinelens.convex.volume import cell_volumes
 from affinelens.network.build.builder import GraphBuilder
-from brute_force import Layer, patterns_by_stage
-from networks import ABSOLUTE, HARD_TANH, LEAKY, ZIGZAG, activation, compiled, evaluate, patterns, relu_layers
+from support import brute_force
+from support.brute_force import Layer, patterns_by_stage
+from support.networks import ABSOLUTE, HARD_TANH, LEAKY, ZIGZAG, activation, compiled, evaluate, patterns, relu_layers
 
 Floats = Sequence[float]
 

@@ -10,8 +10,8 @@ import pytest
 from affinelens import Box
 from affinelens.network import compile_model
 from affinelens.walk import Limits, Outcome, Selection
-from random_layers import random_layers
-from walks import walk_by
+from support.random_networks import random_layers
+from support.walks import walk_by
 
 DOMAIN = Box(-1, 1, dim=3)
 NETWORK = compile_model(random_layers([3, 24, 24, 1], 0), inputs=3)

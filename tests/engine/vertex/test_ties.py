@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import affinelens as al
-import brute_force
 from affinelens.restrict import restrict
 from affinelens.walk import Limits
-from brute_force import Layer
-from networks import compiled, relu_layers
-from walks import facets_by_pattern, walk_by
+from support import brute_force
+from support.brute_force import Layer
+from support.networks import compiled, relu_layers
+from support.walks import facets_by_pattern, walk_by
 
 
 def assert_all_walks_find(layers: list[Layer], domain: al.Domain, cell: brute_force.Polytope) -> int:

@@ -18,7 +18,7 @@ from affinelens.study.data.image_sets import find_image_sets
 from affinelens.study.data.images import Images, ImageSet
 from affinelens.study.data.mnist import find_mnist, read_mnist
 from affinelens.study.data.pickled_batch import read_pickled_batch
-from image_files import NUMPY, idx_bytes, python2_batch, random_images, write_cifar10, write_mnist
+from support.image_files import NUMPY, idx_bytes, python2_batch, random_images, write_cifar10, write_mnist
 
 
 def refused(call: object, *arguments: object) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 import affinelens as al
+from support.random_networks import random_layers
 
 # |x| on two units: x >= 0 and x <= 0
 ABSOLUTE = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])]
@@ -20,13 +18,5 @@ def tent(depth: int) -> Any:
     return [fold, *[again] * (depth - 1), ([[1.0, -1.0]], [0.0])]
 
 
-def random_layers(*sizes: int, seed: int = 0) -> list[tuple[Any, Any]]:
-    generator = np.random.default_rng(seed)
-    return [
-        (generator.normal(size=(outputs, inputs)), generator.normal(size=outputs) / 2)
-        for inputs, outputs in pairwise(sizes)
-    ]
-
-
 def random_set(*sizes: int, seed: int = 0, **options: Any) -> al.RegionSet:
-    return al.enumerate(random_layers(*sizes, seed=seed), al.Box(-1, 1, dim=sizes[0]), workers=1, **options)
+    return al.enumerate(random_layers(sizes, seed), al.Box(-1, 1, dim=sizes[0]), workers=1, **options)

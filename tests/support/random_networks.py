@@ -1,16 +1,27 @@
-"""Random small networks with every kind of stage, and points of their domains, for tests of restriction."""
+"""Random networks, boxes for them and points of those: as plain arrays, and with every kind of stage."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from affinelens import Box, Network
 from affinelens.network import MaxGroups, PiecewiseLinear
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.nonlinear import rectify
 from affinelens.network.build.windows import Window, convolve, max_pool
+
+Layers = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
+
+
+def random_layers(sizes: Sequence[int], seed: int, *, bias: bool = True) -> Layers:
+    """A ReLU network as plain arrays."""
+    generator = np.random.default_rng(seed)
+    return [(generator.normal(size=(n, k)), generator.normal(size=n) * 0.5 * bias) for k, n in pairwise(sizes)]
 
 
 def dense_network(generator: np.random.Generator, inputs: int) -> Network:
@@ -66,9 +77,3 @@ def rational_points(generator: np.random.Generator, box: Box, count: int) -> lis
     shares = np.where(generator.random((count, 1)) < 0.3, corners, generator.random((count, box.inputs)))
     points = box.lower + shares * (box.upper - box.lower)
     return [[Fraction(v) for v in np.clip(point, box.lower, box.upper).tolist()] for point in points]
-
-
-def as_fraction(value: np.longdouble) -> Fraction:
-    """A number in extended precision, exactly."""
-    high = float(value)
-    return Fraction(high) + Fraction(float(value - np.longdouble(high)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,14 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 from numpy.typing import NDArray
 
 import affinelens as al
+from support.random_networks import random_layers
 
 Floats = NDArray[np.float64]
 
 
 def drawn_set(*sizes: int, seed: int = 0) -> al.RegionSet:
     """A random ReLU network on the box from -1 to 1."""
-    generator = np.random.default_rng(seed)
-    layers = [
-        (generator.normal(size=(n_out, n_in)), generator.normal(size=n_out) / 2) for n_in, n_out in pairwise(sizes)
-    ]
-    return al.enumerate(layers, al.Box(-1, 1, dim=sizes[0]))
+    return al.enumerate(random_layers(sizes, seed), al.Box(-1, 1, dim=sizes[0]))
 
 
 def linear_set(weight: Sequence[Sequence[float]], bias: Sequence[float]) -> al.RegionSet:

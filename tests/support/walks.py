@@ -16,7 +16,7 @@ from affinelens.engine.choice import engine_named
 from affinelens.network import MaxGroups, PiecewiseLinear, Stage
 from affinelens.restrict import RestrictedNetwork, restrict
 from affinelens.walk import Outcome, Request
-from brute_force import Layer, Polytope, Row, split
+from support.brute_force import Layer, Polytope, Row, split
 
 Pattern = tuple[int, ...]
 FacetSet = frozenset[tuple[int, int]]

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F  # noqa: N812
 
-from onnx_models import model, node
+from support.onnx_models import model, node
 
 Shape = tuple[int, ...]
 FLOAT = 1

@@ -10,7 +10,7 @@ import numpy as np
 from affinelens import Network, RegionSet
 from affinelens.network import MaxGroups, PiecewiseLinear
 from affinelens.network.build.builder import GraphBuilder
-from brute_force import Layer
+from support.brute_force import Layer
 
 Pieces = tuple[Sequence[float], Sequence[float], Sequence[float]]
 
