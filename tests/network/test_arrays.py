@@ -12,13 +12,9 @@ from safetensors.numpy import save_file
 
 from affinelens import network
 from affinelens.errors import AffineLensError
+from support.random_networks import random_layers
 
-RNG = np.random.default_rng(0)
-LAYERS = [
-    (RNG.standard_normal((4, 2)), RNG.standard_normal(4)),
-    (RNG.standard_normal((3, 4)), RNG.standard_normal(3)),
-    (RNG.standard_normal((1, 3)), RNG.standard_normal(1)),
-]
+LAYERS = random_layers([2, 4, 3, 1], seed=0, bias=1)
 EXPECTED = network(LAYERS)
 
 
@@ -80,8 +76,7 @@ def test_npz_by_order(tmp_path: Path) -> None:
 
 def test_layer_ten_follows_layer_nine(tmp_path: Path) -> None:
     path = tmp_path / "net.npz"
-    rng = np.random.default_rng(1)
-    layers = [(rng.standard_normal((2, 2)), rng.standard_normal(2)) for _ in range(12)]
+    layers = random_layers([2] * 13, seed=1)
     np.savez(
         path,
         **{f"{letter}{i}": array for i, layer in enumerate(layers) for letter, array in zip("Wb", layer, strict=True)},

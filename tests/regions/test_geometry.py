@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
 import affinelens as al
 from affinelens.errors import AffineLensError
 from affinelens.regions import exact_halfspaces
-
-
-def _layers(seed: int, *sizes: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    rng = np.random.default_rng(seed)
-    return [(rng.normal(size=(b, a)), rng.normal(size=b) / 2) for a, b in pairwise(sizes)]
+from support.random_networks import random_layers
 
 
 def _corner_sets(rs: al.RegionSet) -> dict[bytes, np.ndarray]:
@@ -26,7 +20,7 @@ def _corner_sets(rs: al.RegionSet) -> dict[bytes, np.ndarray]:
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
 def test_a_complete_set_has_them_as_if_they_had_been_kept(dim: int) -> None:
-    layers, box = _layers(dim, dim, 7, 6, 1), al.Box(-1, 1, dim=dim)
+    layers, box = random_layers([dim, 7, 6, 1], dim), al.Box(-1, 1, dim=dim)
     kept, bare = al.enumerate(layers, box, vertices=True), al.enumerate(layers, box, facets=False)
     assert bare.vertices().tobytes() == kept.vertex_values.tobytes()
     assert np.array_equal(bare.vertex_offsets, kept.vertex_offsets)
@@ -35,7 +29,7 @@ def test_a_complete_set_has_them_as_if_they_had_been_kept(dim: int) -> None:
 @pytest.mark.parametrize("dim", [2, 3])
 @pytest.mark.parametrize("options", [{"max_regions": 15}, {"engine": "linear_program"}])
 def test_other_sets_have_those_of_each_region(dim: int, options: dict[str, object]) -> None:
-    layers, box = _layers(dim, dim, 6, 5, 1), al.Box(-1, 1, dim=dim)
+    layers, box = random_layers([dim, 6, 5, 1], dim), al.Box(-1, 1, dim=dim)
     whole = _corner_sets(al.enumerate(layers, box, vertices=True))
     some = al.enumerate(layers, box, **options)
     found = _corner_sets(some)  # each from its facets
@@ -47,7 +41,7 @@ def test_other_sets_have_those_of_each_region(dim: int, options: dict[str, objec
 
 
 def test_vertices_that_were_not_asked_for_are_refused_until_they_are_found() -> None:
-    rs = al.enumerate(_layers(1, 2, 5, 1), al.Box(-1, 1, dim=2))
+    rs = al.enumerate(random_layers([2, 5, 1], 1), al.Box(-1, 1, dim=2))
     with pytest.raises(AffineLensError, match=r"without vertices; call vertices\(\)"):
         _ = rs.vertex_values
     found = rs.vertices()
@@ -55,7 +49,7 @@ def test_vertices_that_were_not_asked_for_are_refused_until_they_are_found() -> 
 
 
 def test_exact_halfspaces_are_the_facets() -> None:
-    rs = al.enumerate(_layers(3, 2, 5, 4, 1), al.Box(-1, 1, dim=2))
+    rs = al.enumerate(random_layers([2, 5, 4, 1], 3), al.Box(-1, 1, dim=2))
     for region in rs:
         weight, offset = region.halfspaces
         exact = exact_halfspaces(rs, region.index).to_floats()
@@ -64,7 +58,7 @@ def test_exact_halfspaces_are_the_facets() -> None:
 
 
 def test_many_dimensions_have_none() -> None:
-    rs = al.enumerate(_layers(0, 16, 2, 1), al.Box(-1, 1, dim=16))
+    rs = al.enumerate(random_layers([16, 2, 1], 0), al.Box(-1, 1, dim=16))
     with pytest.raises(AffineLensError, match="vertices cannot be found here: dimension 16 is above 10"):
         rs.vertices()
     with pytest.raises(AffineLensError, match="vertices cannot be found here: dimension 16 is above 14"):

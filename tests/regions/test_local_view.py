@@ -10,11 +10,10 @@ import pytest
 
 import affinelens as al
 from affinelens.errors import AffineLensError
+from support.random_networks import random_layers
 
-GENERATOR = np.random.default_rng(7)
 # Whole numbers, so that composing with a slice of whole numbers rounds nothing.
-LAYERS = [(GENERATOR.integers(-4, 5, (n, m)).astype(float), GENERATOR.integers(-4, 5, n).astype(float))
-          for m, n in [(6, 9), (9, 8), (8, 3)]]  # fmt: skip
+LAYERS = random_layers([6, 9, 8, 3], seed=7, bias=1, whole=4)
 ORIGIN = np.array([1.0, 0.0, -2.0, 3.0, 1.0, 0.0])
 BASIS = np.array([[1.0, -1.0, 0.0, 2.0, 0.0, 1.0], [0.0, 3.0, 1.0, -1.0, 0.0, 2.0]])
 WINDOWS = {

@@ -10,11 +10,12 @@ import re
 import subprocess
 import sys
 import time
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from support.random_networks import random_layers
 
 COMMAND = [sys.executable, "-c", "from affinelens.cli import main; main()"]
 COLUMNS = 80
@@ -86,12 +87,9 @@ class Terminal:
 
 def write_network(path: Path, *sizes: int, seed: int = 0) -> Path:
     """A random ReLU network of the given layer sizes as an .npz file."""
-    generator = np.random.default_rng(seed)
-    arrays = {}
-    for layer, (size_in, size_out) in enumerate(pairwise(sizes)):
-        arrays[f"W{layer}"] = generator.normal(size=(size_out, size_in))
-        arrays[f"b{layer}"] = generator.normal(size=size_out)
-    np.savez(path, **arrays)
+    layers = random_layers(sizes, seed, bias=1)
+    weights = {f"W{i}": weight for i, (weight, _) in enumerate(layers)}
+    np.savez(path, **weights, **{f"b{i}": bias for i, (_, bias) in enumerate(layers)})
     return path
 
 

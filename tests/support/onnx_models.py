@@ -11,6 +11,11 @@ import pytest
 from affinelens.network import Network, network
 
 
+def weights(*shape: int, seed: int = 0) -> Any:
+    """Numbers that depend on the shape and the seed alone: two tensors of one shape need a seed each."""
+    return np.random.default_rng([seed, *shape]).normal(size=shape)
+
+
 def node(operator: str, inputs: str, outputs: str, **attributes: Any) -> Any:
     """A node named after its operator and first output; an input called ``-`` is left out."""
     from onnx import helper

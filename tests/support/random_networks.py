@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,38 @@ from affinelens.network import MaxGroups, PiecewiseLinear
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.nonlinear import rectify
 from affinelens.network.build.windows import Window, convolve, max_pool
+from support.brute_force import Layer
 
 Layers = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
-def random_layers(sizes: Sequence[int], seed: int, *, bias: bool = True) -> Layers:
-    """A ReLU network as plain arrays."""
+def random_layers(sizes: Sequence[int], seed: int, *, bias: float = 0.5, whole: int = 0) -> Layers:
+    """A ReLU network as plain arrays: normal weights, and biases that are larger by a factor (0: none).
+
+    If ``whole`` is given, all are whole numbers, weights up to that and biases up to the factor times that: ties are
+    many, and composing layers rounds nothing.
+    """
     generator = np.random.default_rng(seed)
-    return [(generator.normal(size=(n, k)), generator.normal(size=n) * 0.5 * bias) for k, n in pairwise(sizes)]
+
+    def numbers(factor: float, *shape: int) -> NDArray[np.float64]:
+        if whole:
+            limit = ceil(factor * whole)
+            return generator.integers(-limit, limit + 1, shape).astype(float)
+        return factor * generator.normal(size=shape)
+
+    return [(numbers(1, n, k), numbers(bias, n)) for k, n in pairwise(sizes)]
+
+
+def reference_layers(sizes: Sequence[int], seed: int, *, bias: float = 1.0, whole: int = 0) -> list[Layer]:
+    """Random layers as the brute force takes them."""
+    layers = random_layers(sizes, seed, bias=bias, whole=whole)
+    return [Layer(weight.tolist(), offset.tolist()) for weight, offset in layers]
+
+
+def wide_layers(seed: int, bias: float) -> Layers:
+    """Two layers of 1200 units on the plane: on a small square, only few of them switch."""
+    first, (weight, offset), last = random_layers([2, 1200, 1200, 2], seed, bias=bias)
+    return [first, (weight / 30, offset), last]
 
 
 def dense_network(generator: np.random.Generator, inputs: int) -> Network:

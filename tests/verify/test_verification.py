@@ -26,6 +26,7 @@ from affinelens.verify.condition import with_condition
 from affinelens.verify.witness import Judge
 from affinelens.verify.witness_search import promising
 from affinelens.walk import Limits, Request
+from support.random_networks import random_layers
 from support.walks import walk_by
 
 Model = list[tuple[Any, Any]]
@@ -118,12 +119,8 @@ def test_the_second_case_may_be_the_one() -> None:
 
 def random_question(seed: int, dim: int) -> tuple[Model, Property]:
     """Small whole numbers, so that constraints are often only just met, or only just not."""
-    rng = np.random.default_rng(seed)
-    sizes = (dim, 4, 3, 2)
-    model = [
-        (rng.integers(-2, 3, (n, m)).astype(float), rng.integers(-1, 2, n).astype(float))
-        for m, n in itertools.pairwise(sizes)
-    ]
+    rng = np.random.default_rng(1000 + seed)
+    model = random_layers([dim, 4, 3, 2], seed, whole=2)
     network = al.network(model)
     corners = [network.evaluate_exact(corner) for corner in itertools.product((-1, 0, 1), repeat=dim)]
 
@@ -215,8 +212,7 @@ def shaped(model: Model, shape: str) -> al.Network:
 @pytest.mark.parametrize("shape", ["relu", "repeated", "leaky", "absolute", "clip"])
 def test_the_walk_finds_the_wanted_regions_and_no_others(shape: str, restricted: bool) -> None:
     """Against all regions of the network with its condition; constraints repeat each other and fill several words."""
-    rng = np.random.default_rng(3)
-    model = [(rng.normal(size=(n, m)), rng.normal(size=n)) for m, n in ((2, 10), (10, 8), (8, 3))]
+    model, rng = random_layers([2, 10, 8, 3], seed=3, bias=1), np.random.default_rng(4)
     coefficients = rng.integers(-2, 3, (80, 3))
     coefficients[1], coefficients[70] = -coefficients[0], 2 * coefficients[0]
     constraints = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -10,14 +10,10 @@ import pytest
 
 import affinelens as al
 from affinelens.convex.volume import cell_volumes
+from support.random_networks import random_layers
 
 BOTH = pytest.mark.parametrize("engine", ["vertex", "count"])
 Model = list[tuple[np.ndarray, np.ndarray]]
-
-
-def model(*sizes: int, seed: int = 0) -> Model:
-    rng = np.random.default_rng(seed)
-    return [(rng.standard_normal((n, m)), rng.standard_normal(n)) for m, n in pairwise(sizes)]
 
 
 def single_layer(weight: np.ndarray, bias: np.ndarray) -> Model:
@@ -81,7 +77,7 @@ def test_a_sawtooth_counted() -> None:
 
 @BOTH
 def test_blocks_multiply(engine: str) -> None:
-    left, right = model(2, 18, 10, 1, seed=1), model(2, 16, 12, 1, seed=2)
+    left, right = random_layers([2, 18, 10, 1], seed=1, bias=1), random_layers([2, 16, 12, 1], seed=2, bias=1)
     both = []
     for (a, b), (c, d) in zip(left, right, strict=True):
         wide = np.zeros((len(b) + len(d), a.shape[1] + c.shape[1]))
@@ -99,7 +95,7 @@ def test_blocks_multiply(engine: str) -> None:
 @pytest.mark.parametrize("sizes", [(2, 60, 60, 1), (3, 30, 30, 1), (4, 30, 1), (3, 14, 12, 10, 1)])
 def test_halves_add_up(engine: str, sizes: tuple[int, ...]) -> None:
     """A face between two halves cuts as many regions in two as there are regions on the face."""
-    network, dim = model(*sizes, seed=7), sizes[0]
+    network, dim = random_layers(sizes, seed=7, bias=1), sizes[0]
     at = 0.1875
     ends = [(-1.0, at), (at, 1.0), (at, at), (-1.0, 1.0)]
     left, right, face, whole = (
@@ -112,7 +108,7 @@ def test_halves_add_up(engine: str, sizes: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("sizes", [(3, 262, 1), (4, 50, 1), (2, 64, 64, 64, 1), (3, 24, 24, 1), (5, 12, 8, 1)])
 def test_volumes_add_up_to_the_cubes(sizes: tuple[int, ...]) -> None:
-    network, dim = model(*sizes), sizes[0]
+    network, dim = random_layers(sizes, seed=0, bias=1), sizes[0]
     rs = al.enumerate(network, al.Box(-1, 1, dim=dim), engine="vertex", workers=1, vertices=True, facets=False)
     assert len(rs) > (700_000 if sizes == (3, 262, 1) else 1000)
     assert volumes(rs).sum() == pytest.approx(2.0**dim, rel=1e-9)
@@ -124,7 +120,7 @@ def test_volumes_add_up_on_a_cut_cube(dim: int, sizes: tuple[int, ...]) -> None:
     """The cube without a corner, which is a simplex of side 3/4."""
     rows = np.vstack([np.eye(dim), -np.eye(dim), -np.ones((1, dim))])
     domain = al.Polytope(rows, [1.0] * (2 * dim) + [dim - 0.75])
-    network = model(*sizes, seed=3)
+    network = random_layers(sizes, seed=3, bias=1)
     rs = al.enumerate(network, domain, engine="vertex", workers=1, vertices=True)
     corner = 0.75**dim / float(np.prod(np.arange(1, dim + 1)))
     assert volumes(rs).sum() == pytest.approx(2.0**dim - corner, rel=1e-9)

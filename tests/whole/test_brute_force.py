@@ -13,22 +13,13 @@ from hypothesis import strategies as st
 import affinelens as al
 from support import brute_force
 from support.brute_force import Layer, patterns_by_stage
+from support.degenerate_networks import generic, layers_that_meet, whole, wild
 from support.networks import (
-    ABSOLUTE,
-    HARD_TANH,
-    LEAKY,
-    LINEAR,
-    NEGATIVE_SLOPE,
-    RELU,
-    ZIGZAG,
     compiled,
     evaluate,
     patterns,
     relu_layers,
 )
-
-FUNCTIONS = [RELU, LEAKY, NEGATIVE_SLOPE, ABSOLUTE, HARD_TANH, ZIGZAG, LINEAR]
-WIDTH = {1: 6, 2: 5, 3: 4, 4: 3}
 
 
 @dataclass
@@ -87,64 +78,6 @@ def on_box(layers: list[Layer], lower: list[float], upper: list[float]) -> Case:
 
 # ---------------------------------------------------------------------- random networks
 
-whole = st.integers(-2, 2).map(float)
-generic = st.floats(-2, 2).map(lambda v: round(v, 6))
-# Numbers an ulp or two away from whole ones, so that almost everything is almost degenerate.
-nearly_whole = st.tuples(st.integers(-1, 1), st.integers(-2, 2)).map(lambda pair: pair[0] * (1 + pair[1] * 2.0**-52))
-wild = st.tuples(st.floats(-2, 2).map(lambda v: round(v, 3)), st.integers(-30, 30)).map(
-    lambda pair: pair[0] * 10.0 ** pair[1]
-)
-Matrix = list[list[float]]
-
-
-@st.composite
-def random_layer(
-    draw: st.DrawFn, inputs: int, width: int, numbers: st.SearchStrategy[float], *, zero_bias: bool
-) -> Layer:
-    """A layer, possibly with units that are copies of others, dead, constant, or along a face of the domain."""
-    groups = draw(st.none() | st.none() | st.lists(st.integers(1, 3), min_size=1, max_size=2))
-    size = sum(groups) if groups else draw(st.integers(1, width))
-    weight = draw(st.lists(st.lists(numbers, min_size=inputs, max_size=inputs), min_size=size, max_size=size))
-    bias = [0.0] * size if zero_bias else draw(st.lists(numbers, min_size=size, max_size=size))
-    if size > 1:
-        change(draw, weight, bias)
-    if groups:
-        return Layer(weight, bias, None, groups)
-    pieces = draw(st.none() | st.lists(st.sampled_from(FUNCTIONS), min_size=size, max_size=size))
-    return Layer(weight, bias, pieces)
-
-
-def change(draw: st.DrawFn, weight: Matrix, bias: list[float]) -> None:
-    """Make the last unit special, in one of many ways or not at all."""
-    inputs = len(weight[0])
-    special = draw(st.sampled_from(["no", "copy", "negated", "doubled", "shifted", "dead", "zero", "face", "sum"]))
-    if special in ("copy", "negated", "doubled"):
-        factor = {"copy": 1.0, "negated": -1.0, "doubled": 2.0}[special]
-        weight[-1], bias[-1] = [factor * a for a in weight[0]], factor * bias[0]
-    elif special == "shifted":
-        weight[-1], bias[-1] = list(weight[0]), bias[0] + draw(st.sampled_from([1e-17, 1e-13, 1e-9]))
-    elif special == "dead":
-        weight[-1], bias[-1] = [0.0] * inputs, draw(st.sampled_from([-1.0, 1.0]))
-    elif special == "zero":
-        weight[-1], bias[-1] = [0.0] * inputs, 0.0
-    elif special == "face":
-        weight[-1], bias[-1] = [1.0, *[0.0] * (inputs - 1)], draw(st.sampled_from([-1.0, 1.0]))
-    elif special == "sum" and len(weight) > 2:
-        weight[-1], bias[-1] = [a + b for a, b in zip(weight[0], weight[1], strict=True)], bias[0] + bias[1]
-
-
-@st.composite
-def random_layers(draw: st.DrawFn, dim: int, numbers: st.SearchStrategy[float] | None = None) -> list[Layer]:
-    if numbers is None:
-        numbers = draw(st.sampled_from([whole, generic, nearly_whole]))
-    zero_bias = draw(st.integers(0, 4)) == 0
-    layers: list[Layer] = []
-    inputs = dim
-    for _ in range(draw(st.integers(1, 3))):
-        layers.append(draw(random_layer(inputs, WIDTH[dim], numbers, zero_bias=zero_bias)))
-        inputs = len(layers[-1].groups or layers[-1].bias)
-    return layers
-
 
 def random_test(examples: int, *, shrink: bool = True):
     """Where one example takes long, a failure is reported as found: shrinking it would take minutes."""
@@ -161,21 +94,21 @@ def random_test(examples: int, *, shrink: bool = True):
 @random_test(100)
 @given(data=st.data())
 def test_on_a_cube(dim: int, data: st.DataObject) -> None:
-    assert_same_regions(on_box(data.draw(random_layers(dim)), [-1.0] * dim, [1.0] * dim))
+    assert_same_regions(on_box(data.draw(layers_that_meet(dim)), [-1.0] * dim, [1.0] * dim))
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 @random_test(80)
 @given(data=st.data())
 def test_with_numbers_from_1e_minus_30_to_1e30(dim: int, data: st.DataObject) -> None:
-    assert_same_regions(on_box(data.draw(random_layers(dim, wild)), [-1.0] * dim, [1.0] * dim))
+    assert_same_regions(on_box(data.draw(layers_that_meet(dim, wild)), [-1.0] * dim, [1.0] * dim))
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 @random_test(80)
 @given(data=st.data())
 def test_on_boxes_of_any_size(dim: int, data: st.DataObject) -> None:
-    layers = data.draw(random_layers(dim))
+    layers = data.draw(layers_that_meet(dim))
     lower = data.draw(st.lists(st.sampled_from([-2.0, -1.0, 0.0, 0.1, -1e-9]), min_size=dim, max_size=dim))
     width = data.draw(st.lists(st.sampled_from([1.0, 3.0, 1e-9, 2.0**-50, 1e6]), min_size=dim, max_size=dim))
     upper = [low + w for low, w in zip(lower, width, strict=True)]
@@ -187,7 +120,7 @@ def test_on_boxes_of_any_size(dim: int, data: st.DataObject) -> None:
 @given(data=st.data())
 def test_with_fixed_inputs(dim: int, data: st.DataObject) -> None:
     """Brute force gets the network with the fixed inputs put in, and the box of the others."""
-    layers = data.draw(random_layers(dim))
+    layers = data.draw(layers_that_meet(dim))
     fixed = {
         k: data.draw(st.sampled_from([-1.0, 0.0, 0.1, 1.0]))
         for k in data.draw(st.sets(st.integers(1, dim - 1), min_size=1))
@@ -218,7 +151,7 @@ def random_cut_cube(data: st.DataObject, dim: int) -> tuple[list[list[float]], l
 @random_test(80)
 @given(data=st.data())
 def test_on_cut_cubes(dim: int, data: st.DataObject) -> None:
-    layers = data.draw(random_layers(dim))
+    layers = data.draw(layers_that_meet(dim))
     rows, offsets = random_cut_cube(data, dim)
     assert_same_regions(Case(layers, al.Polytope(rows, offsets), layers, brute_force.polytope(rows, offsets, 1.0)))
 
@@ -251,7 +184,7 @@ def assert_unchanged_by_idle_inputs(
 @random_test(12, shrink=False)
 @given(data=st.data())
 def test_inputs_that_nothing_depends_on_change_nothing(dim: int, data: st.DataObject) -> None:
-    layers = data.draw(random_layers(dim))
+    layers = data.draw(layers_that_meet(dim))
     rows, offsets = random_cut_cube(data, dim)
     assert_unchanged_by_idle_inputs(layers, rows, offsets, data.draw(st.integers(22, 30)))
 
@@ -280,7 +213,7 @@ def test_all_inputs_of_a_cube_seen_through_two_of_their_sums(data: st.DataObject
     inputs = data.draw(st.integers(24, 34))
     sums = np.array(data.draw(st.lists(st.tuples(*[st.integers(-2, 2)] * 2), min_size=inputs, max_size=inputs))).T
     sums[:, :2] = np.eye(2)
-    layers = data.draw(random_layers(2, whole))
+    layers = data.draw(layers_that_meet(2, whole))
     first = layers[0]
     wide = Layer((np.array(first.weight) @ sums).tolist(), first.bias, first.pieces, first.groups)
     normals = [(-int(b), int(a)) for a, b in sums.T if a or b]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
 from math import comb
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from affinelens.network.build.builder import GraphBuilder
 from support import brute_force
 from support.brute_force import Layer, patterns_by_stage
 from support.networks import ABSOLUTE, HARD_TANH, LEAKY, ZIGZAG, activation, compiled, evaluate, patterns, relu_layers
+from support.random_networks import reference_layers
 
 Floats = Sequence[float]
 
@@ -48,16 +48,6 @@ def check_box(layers: Sequence[Layer], lower: Floats, upper: Floats) -> al.Regio
 def check_cube(layers: Sequence[Layer]) -> al.RegionSet:
     dim = len(layers[0].weight[0])
     return check_box(layers, [-1.0] * dim, [1.0] * dim)
-
-
-def random_layers(seed: int, *sizes: int, zero_bias: bool = False, whole: bool = False) -> list[Layer]:
-    rng = np.random.default_rng(seed)
-
-    def numbers(*shape: int) -> np.ndarray:
-        return rng.integers(-2, 3, shape).astype(float) if whole else rng.standard_normal(shape)
-
-    layers = [(numbers(n, m), numbers(n)) for m, n in pairwise(sizes)]
-    return [Layer(weight.tolist(), [0.0] * len(bias) if zero_bias else bias.tolist()) for weight, bias in layers]
 
 
 # ---------------------------------------------------------------------- nearly degenerate
@@ -112,13 +102,13 @@ def test_columns_of_very_different_size(seed: int) -> None:
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
 @pytest.mark.parametrize("whole", [False, True])
 def test_zero_bias_everywhere(dim: int, whole: bool) -> None:
-    check_cube(random_layers(dim, dim, 5 if dim < 4 else 4, 4, 3, zero_bias=True, whole=whole))
+    check_cube(reference_layers([dim, 5 if dim < 4 else 4, 4, 3], dim, whole=2 * whole, bias=0))
 
 
 @pytest.mark.parametrize("layer", [0, 1, 2])
 @pytest.mark.parametrize("factor", [1.0, -1.0, 3.0, -1e-12])
 def test_repeated_units(layer: int, factor: float) -> None:
-    layers = random_layers(layer, 2, 4, 4, 3)
+    layers = reference_layers([2, 4, 4, 3], layer)
     weight, bias = [list(row) for row in layers[layer].weight], list(layers[layer].bias)
     weight[-1], bias[-1] = [factor * a for a in weight[0]], factor * bias[0]
     layers[layer] = Layer(weight, bias)
@@ -128,7 +118,7 @@ def test_repeated_units(layer: int, factor: float) -> None:
 @pytest.mark.parametrize("factor", [1.0, -1.0, 0.5])
 def test_a_unit_that_an_earlier_layer_has_already(factor: float) -> None:
     """relu(z) and relu(-z) of a first-layer unit give z back to the second, on the same hyperplane."""
-    (first,) = random_layers(3, 2, 3)
+    (first,) = reference_layers([2, 3], 3)
     weight, bias = [*first.weight, [-a for a in first.weight[0]]], [*first.bias, -first.bias[0]]
     second = ([[factor, 0.0, 0.0, -factor], [0.3, -0.7, 0.2, 0.5], [1.0, 0.0, 0.0, 0.0]], [0.0, 0.1, 0.0])
     check_cube(relu_layers((weight, bias), second))
@@ -137,7 +127,7 @@ def test_a_unit_that_an_earlier_layer_has_already(factor: float) -> None:
 @pytest.mark.parametrize("dim", [2, 3, 4])
 @pytest.mark.parametrize("seed", range(3))
 def test_whole_weights_as_linear_programs_see_them(dim: int, seed: int) -> None:
-    layers = random_layers(seed, dim, 6 if dim < 4 else 5, 5, whole=True)
+    layers = reference_layers([dim, 6 if dim < 4 else 5, 5], seed, whole=2)
     domain = al.Box(-2, 2, dim=dim)
     rs = al.enumerate(compiled(layers), domain, engine="vertex", workers=1)
     reference = al.enumerate(compiled(layers), domain, engine="linear_program", workers=1)
@@ -148,7 +138,7 @@ def test_whole_weights_as_linear_programs_see_them(dim: int, seed: int) -> None:
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -1.0])
 def test_fixed_inputs(value: float) -> None:
-    layers = random_layers(5, 3, 5, 4)
+    layers = reference_layers([3, 5, 4], 5)
     first = layers[0]
     bias = [Fraction(row[1]) * Fraction(value) + Fraction(b) for row, b in zip(first.weight, first.bias, strict=True)]
     reduced = Layer([[row[0], row[2]] for row in first.weight], bias)  # type: ignore[arg-type]
@@ -163,7 +153,7 @@ def test_boxes_far_from_the_origin(dim: int, offset: float) -> None:
     rng = np.random.default_rng(dim)
     weight = rng.integers(-8, 9, (5, dim)).astype(float)
     bias = [-float(row.sum() * offset) - float(row.sum()) / 2 for row in weight]
-    layers = [*relu_layers((weight.tolist(), bias)), *random_layers(dim, 5, 3)]
+    layers = [*relu_layers((weight.tolist(), bias)), *reference_layers([5, 3], dim)]
     rs = check_box(layers, [offset] * dim, [offset + 1.0] * dim)
     assert len(rs) > 1
 
@@ -174,7 +164,7 @@ def test_boxes_far_from_the_origin(dim: int, offset: float) -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("pieces", [LEAKY, HARD_TANH, ABSOLUTE, ZIGZAG])
 def test_other_activations_with_ties(pieces: tuple[Floats, Floats, Floats], seed: int) -> None:
-    layers = random_layers(seed, 2, 4, 3, whole=True)
+    layers = reference_layers([2, 4, 3], seed, whole=2)
     first, second = [Layer(layer.weight, layer.bias, [pieces] * len(layer.bias)) for layer in layers]
     copy = Layer([*first.weight[:3], first.weight[0]], [*first.bias[:3], first.bias[0]], first.pieces)
     check_cube([first, second])
@@ -184,7 +174,7 @@ def test_other_activations_with_ties(pieces: tuple[Floats, Floats, Floats], seed
 @pytest.mark.parametrize("seed", range(6))
 def test_groups_with_ties(seed: int) -> None:
     """Equal candidates, candidates that differ by a constant, and maxima of maxima."""
-    first, second = random_layers(seed, 2, 6, whole=True)[0], random_layers(seed + 9, 2, 5, whole=True)[0]
+    first, second = reference_layers([2, 6], seed, whole=2)[0], reference_layers([2, 5], seed + 9, whole=2)[0]
     weight, bias = [list(row) for row in first.weight], list(first.bias)
     weight[1], bias[1] = weight[0], bias[0]
     weight[4], bias[4] = weight[3], bias[3] + 1e-17
@@ -196,9 +186,9 @@ def test_residual_connections(seed: int) -> None:
     """Stages that read the input and all stages before; brute force carries them along as linear units."""
     dim, width = 2, 4
     (a, b, c) = (
-        random_layers(seed, dim, width, width + 1, whole=seed == 0)[:1]
-        + random_layers(seed + 20, dim + width, width, whole=seed == 0)
-        + random_layers(seed + 40, dim + 2 * width, width, whole=seed == 0)
+        reference_layers([dim, width, width + 1], seed, whole=2 * (seed == 0))[:1]
+        + reference_layers([dim + width, width], seed + 20, whole=2 * (seed == 0))
+        + reference_layers([dim + 2 * width, width], seed + 40, whole=2 * (seed == 0))
     )
     builder = GraphBuilder((dim,))
     parts = [builder.input()]
@@ -240,7 +230,7 @@ def circle(sides: int) -> np.ndarray:
 def test_polygons_of_many_sides(sides: int) -> None:
     rows, offsets = circle(sides), [1.0] * sides
     domain = al.Polytope(rows, offsets)
-    layers = random_layers(1, 2, 4, 3)
+    layers = reference_layers([2, 4, 3], 1)
     rs = check(layers, domain, brute_force.polytope(rows.tolist(), offsets, 2.0))
     whole = al.enumerate([(np.ones((1, 2)), np.zeros(1))], domain, engine="vertex", workers=1)
     assert len(whole[0].facet_numbers) == sides
@@ -252,7 +242,7 @@ def test_a_prism_of_many_sides() -> None:
     sides = 80
     rows = np.vstack([np.column_stack([circle(sides), np.zeros(sides)]), [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]])
     domain = al.Polytope(rows, [1.0] * (sides + 2))
-    network = compiled(random_layers(2, 3, 4, 3))
+    network = compiled(reference_layers([3, 4, 3], 2))
     rs = al.enumerate(network, domain, engine="vertex", workers=1, vertices=True)
     assert al.count(network, domain, engine="count", workers=1) == len(rs)
     whole = al.enumerate([(np.ones((1, 3)), np.zeros(1))], domain, engine="vertex", workers=1, vertices=True)
@@ -287,17 +277,17 @@ def test_wide_stages(width: int) -> None:
 
 @pytest.mark.parametrize(("dim", "units"), [(1, 6), (2, 5), (3, 4), (4, 3), (5, 3), (6, 2)])
 def test_every_dimension(dim: int, units: int) -> None:
-    check_cube(random_layers(dim, dim, units, 2))
+    check_cube(reference_layers([dim, units, 2], dim))
 
 
 @pytest.mark.parametrize("units", [1, 3, 5])
 def test_ten_dimensions(units: int) -> None:
     """Generic hyperplanes through the middle cut the cube into 2^units; with ``linear_program`` on a second stage."""
-    layers = random_layers(units, 10, units, zero_bias=True)
+    layers = reference_layers([10, units], units, bias=0)
     domain = al.Box(-1, 1, dim=10)
     for engine in ("vertex", "count"):
         assert al.count(compiled(layers), domain, engine=engine, workers=1) == sum(comb(units, i) for i in range(11))
-    deeper = compiled([*layers, *random_layers(units + 1, units, 2)])
+    deeper = compiled([*layers, *reference_layers([units, 2], units + 1)])
     rs = al.enumerate(deeper, domain, engine="vertex", workers=1)
     assert patterns(rs) == patterns(al.enumerate(deeper, domain, engine="linear_program", workers=1))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import ceil, comb
 
 import numpy as np
@@ -16,26 +16,10 @@ from affinelens.engine.choice import engine_named
 from affinelens.walk import Request
 from support.brute_force import Layer, box, patterns_by_stage
 from support.networks import ABSOLUTE, HARD_TANH, compiled, patterns, relu_layers
+from support.random_networks import reference_layers
 
 Point = tuple[Fraction, ...]
 Halfspace = tuple[list[Fraction], Fraction]
-
-
-def whole_layers(seed: int, *sizes: int, limit: int = 3) -> list[Layer]:
-    """Layers of small whole numbers, so that effective maps are exact in float64."""
-    rng = np.random.default_rng(seed)
-    return [
-        Layer(
-            rng.integers(-limit, limit + 1, (n, m)).astype(float).tolist(),
-            rng.integers(-limit, limit + 1, n).astype(float).tolist(),
-        )
-        for m, n in pairwise(sizes)
-    ]
-
-
-def generic_layers(seed: int, *sizes: int) -> list[Layer]:
-    rng = np.random.default_rng(seed)
-    return [Layer(rng.standard_normal((n, m)).tolist(), rng.standard_normal(n).tolist()) for m, n in pairwise(sizes)]
 
 
 def regions(layers: Sequence[Layer], domain: al.Domain) -> al.RegionSet:
@@ -135,7 +119,7 @@ def test_folding_networks(pieces: int, dim: int, depth: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_multiply(seed: int) -> None:
-    left, right = generic_layers(seed, 1, 3, 3), generic_layers(seed + 50, 2, 3, 2)
+    left, right = reference_layers([1, 3, 3], seed), reference_layers([2, 3, 2], seed + 50)
     both = []
     for a, b in zip(left, right, strict=True):
         wide = np.zeros((len(a.bias) + len(b.bias), len(a.weight[0]) + len(b.weight[0])))
@@ -149,14 +133,14 @@ def test_blocks_multiply(seed: int) -> None:
 # ---------------------------------------------------------------------- what must not change the count
 
 
-@pytest.mark.parametrize("make", [generic_layers, whole_layers])
+@pytest.mark.parametrize("whole", [0, 3], ids=["generic", "whole numbers"])
 @pytest.mark.parametrize("seed", range(3))
 class TestInvariance:
-    def layers(self, make, seed: int) -> list[Layer]:
-        return make(seed, 2, 4, 4)
+    def layers(self, whole: int, seed: int) -> list[Layer]:
+        return reference_layers([2, 4, 4], seed, whole=whole)
 
-    def test_permuting_units(self, make, seed: int) -> None:
-        first, second = self.layers(make, seed)
+    def test_permuting_units(self, whole: int, seed: int) -> None:
+        first, second = self.layers(whole, seed)
         order = [2, 0, 3, 1]
         moved = Layer([first.weight[i] for i in order], [first.bias[i] for i in order])
         after = Layer([[row[i] for i in order] for row in second.weight], second.bias)
@@ -164,25 +148,25 @@ class TestInvariance:
         permuted = patterns(regions([moved, after], al.Box(-1, 1, dim=2)))
         assert permuted == {(*(p[i] for i in order), *p[4:]) for p in original}
 
-    def test_scaling_units(self, make, seed: int) -> None:
-        first, second = self.layers(make, seed)
+    def test_scaling_units(self, whole: int, seed: int) -> None:
+        first, second = self.layers(whole, seed)
         factors = np.array([2.0**-30, 4.0, 1.0, 2.0**20])
         scaled = Layer((np.array(first.weight) * factors[:, None]).tolist(), (np.array(first.bias) * factors).tolist())
         after = Layer((np.array(second.weight) / factors).tolist(), second.bias)
         domain = al.Box(-1, 1, dim=2)
         assert patterns(regions([scaled, after], domain)) == patterns(regions([first, second], domain))
 
-    def test_duplicating_a_unit(self, make, seed: int) -> None:
-        first, second = self.layers(make, seed)
+    def test_duplicating_a_unit(self, whole: int, seed: int) -> None:
+        first, second = self.layers(whole, seed)
         doubled = Layer([*first.weight, first.weight[1]], [*first.bias, first.bias[1]])
         after = Layer([[*row, 0.0] for row in second.weight], second.bias)
         domain = al.Box(-1, 1, dim=2)
         original = patterns(regions([first, second], domain))
         assert patterns(regions([doubled, after], domain)) == {(*p[:4], p[1], *p[4:]) for p in original}
 
-    def test_changing_coordinates(self, make, seed: int) -> None:
+    def test_changing_coordinates(self, whole: int, seed: int) -> None:
         """x = A y: the first map becomes W A, the box becomes a parallelogram."""
-        first, second = self.layers(make, seed)
+        first, second = self.layers(whole, seed)
         exact = Layer((np.round(np.array(first.weight) * 256) / 256).tolist(), first.bias)
         change = np.array([[2.0, 1.0], [-3.0, 2.0]])
         moved = Layer((np.array(exact.weight) @ change).tolist(), exact.bias)
@@ -194,7 +178,7 @@ class TestInvariance:
 
 @pytest.mark.parametrize("pieces", [([0.0], [1.0, 1.0], [0.0, 0.0]), ([], [1.0], [0.0])])
 def test_units_that_do_not_bend_cut_nothing(pieces: tuple[list[float], list[float], list[float]]) -> None:
-    layers = [Layer(layer.weight, layer.bias, [pieces] * 5) for layer in generic_layers(0, 3, 5, 5)]
+    layers = [Layer(layer.weight, layer.bias, [pieces] * 5) for layer in reference_layers([3, 5, 5], 0)]
     rs = regions(layers, al.Box(-1, 1, dim=3))
     assert rs.layer_counts == (1, 1)
     assert len(rs[0].halfspaces[1]) == 6
@@ -209,7 +193,7 @@ def test_a_network_without_activations_has_one_region() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_cutting_at_the_outputs_is_one_more_stage(seed: int) -> None:
-    *hidden, last = generic_layers(seed, 2, 4, 3, 2)
+    *hidden, last = reference_layers([2, 4, 3, 2], seed)
     model = compiled(hidden, output=(last.weight, last.bias))
     domain = al.Box(-1, 1, dim=2)
     expected = patterns_by_stage([*hidden, last], box([-1, -1], [1, 1]))
@@ -225,7 +209,7 @@ def test_cutting_at_the_outputs_is_one_more_stage(seed: int) -> None:
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
 @pytest.mark.parametrize("seed", range(2))
 def test_every_point_lies_in_one_region_whose_map_gives_the_output(dim: int, seed: int) -> None:
-    layers = generic_layers(seed, dim, 5, 4)
+    layers = reference_layers([dim, 5, 4], seed)
     model = compiled(layers, output=generic_output(seed, 4))
     rs = al.enumerate(model, al.Box(-1, 1, dim=dim), workers=1)
     points = np.random.default_rng(seed).uniform(-1, 1, (40, dim))
@@ -280,14 +264,16 @@ def halfspaces_of(region: al.Region) -> list[Halfspace]:
 
 REACH = 3
 PLANE_CASES = {
-    "relu": whole_layers(1, 2, 5, 4),
-    "degenerate": [*whole_layers(2, 2, 6, limit=1), *whole_layers(3, 6, 5, limit=1)],
-    "three stages": whole_layers(4, 2, 4, 4, 4, limit=2),
+    "relu": reference_layers([2, 5, 4], 1, whole=3),
+    "degenerate": [*reference_layers([2, 6], 2, whole=1), *reference_layers([6, 5], 3, whole=1)],
+    "three stages": reference_layers([2, 4, 4, 4], 4, whole=2),
     "mixed": [
-        Layer(layer.weight, layer.bias, [HARD_TANH, ABSOLUTE] * 2) for layer in whole_layers(5, 2, 4, 4, limit=2)
+        Layer(layer.weight, layer.bias, [HARD_TANH, ABSOLUTE] * 2) for layer in reference_layers([2, 4, 4], 5, whole=2)
     ],
     "max": [
-        Layer(layer.weight, layer.bias, None, [3, 3]) for layer in (*whole_layers(6, 2, 6), *whole_layers(7, 2, 6))
+        Layer(layer.weight, layer.bias, None, [3, 3])
+        for seed in (6, 7)
+        for layer in reference_layers([2, 6], seed, whole=3)
     ],
 }
 in_the_plane = pytest.mark.parametrize("name", PLANE_CASES)
@@ -338,7 +324,7 @@ def test_beyond_every_interior_facet_lies_another_region(name: str) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_facets_of_a_generic_network_in_three_dimensions_are_seen_from_both_sides(seed: int) -> None:
     """Step across each facet: the pattern there belongs to a region with the same facet, turned round."""
-    layers = generic_layers(seed, 3, 4, 3)
+    layers = reference_layers([3, 4, 3], seed)
     rs = regions(layers, al.Box(-1, 1, dim=3))
     turned = 0
     for region in rs:
@@ -356,10 +342,10 @@ def test_facets_of_a_generic_network_in_three_dimensions_are_seen_from_both_side
     assert turned > len(rs)
 
 
-@pytest.mark.parametrize("make", [generic_layers, whole_layers])
+@pytest.mark.parametrize("whole", [0, 3], ids=["generic", "whole numbers"])
 @pytest.mark.parametrize("sizes", [(1, 6, 5, 4), (2, 5, 4, 3), (3, 5, 4), (4, 4, 3)])
-def test_cells_of_every_stage_are_those_of_brute_force(make, sizes: tuple[int, ...]) -> None:
-    layers = make(11, *sizes)
+def test_cells_of_every_stage_are_those_of_brute_force(whole: int, sizes: tuple[int, ...]) -> None:
+    layers = reference_layers(sizes, 11, whole=whole)
     expected = patterns_by_stage(layers, box([-1] * sizes[0], [1] * sizes[0]))
     rs = regions(layers, al.Box(-1, 1, dim=sizes[0]))
     assert rs.layer_counts == tuple(len(stage) for stage in expected)

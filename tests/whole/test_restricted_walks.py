@@ -14,7 +14,7 @@ from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
 from affinelens.restrict import SwitchingChoices, restrict
 from affinelens.walk import Limits, Outcome
-from support.random_networks import dense_network, pooled_network, small_box
+from support.random_networks import dense_network, pooled_network, small_box, wide_layers
 from support.walks import walk_by
 
 
@@ -73,13 +73,7 @@ def test_numbers_so_small_that_their_errors_underflow(size: float) -> None:
 
 
 def test_large_networks_are_restricted_and_say_which_choices_switch(tmp_path: object) -> None:
-    generator = np.random.default_rng(0)
-    layers = [
-        (generator.normal(size=(1200, 2)), 6 * generator.normal(size=1200)),
-        (generator.normal(size=(1200, 1200)) / 30, 6 * generator.normal(size=1200)),
-        (generator.normal(size=(2, 1200)), np.zeros(2)),
-    ]
-    box = al.Box(-0.05, 0.05, dim=2)
+    layers, box = wide_layers(seed=0, bias=6), al.Box(-0.05, 0.05, dim=2)
     rs = al.enumerate(layers, box)
     assert rs.outcome.switching is not None
     assert 0 < len(rs.switching) < 200
@@ -106,13 +100,7 @@ def test_a_function_so_small_that_it_underflows_is_not_zero() -> None:
 
 
 def test_the_time_limit_holds_while_finding_what_switches(tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    layers = [
-        (generator.normal(size=(1200, 2)), generator.normal(size=1200)),
-        (generator.normal(size=(1200, 1200)) / 30, generator.normal(size=1200)),
-        (generator.normal(size=(2, 1200)), np.zeros(2)),
-    ]
-    box = al.Box(-1, 1, dim=2)
+    layers, box = wide_layers(seed=0, bias=1), al.Box(-1, 1, dim=2)
     rs = al.enumerate(layers, box, time_limit=1e-3, vertices=True, run=tmp_path / "run")
     assert rs.status is al.Status.TIME_LIMIT
     assert len(rs) == 0

@@ -47,14 +47,14 @@ CASES: dict[str, Callable[[], tuple[Any, Domain]]] = {
     "four dimensions": lambda: (random_layers([4, 5, 4, 2], 3), cube(4)),
     "ties in the plane": lambda: (whole_numbers([2, 8, 8, 3], 4), cube(2)),
     "ties in space": lambda: (whole_numbers([3, 6, 5, 3], 5), cube(3)),
-    "no bias in the plane": lambda: (random_layers([2, 9, 8, 3], 6, bias=False), cube(2)),
-    "no bias in space": lambda: (random_layers([3, 6, 6, 3], 7, bias=False), cube(3)),
+    "no bias in the plane": lambda: (random_layers([2, 9, 8, 3], 6, bias=0), cube(2)),
+    "no bias in space": lambda: (random_layers([3, 6, 6, 3], 7, bias=0), cube(3)),
     "triangle": lambda: (
         random_layers([2, 9, 8, 3], 1), al.Polytope(np.array([[1.0, 0], [0, 1], [-1, -1]]), np.array([1.0, 1, 0.3]))
     ),
     **{f"all kinds {seed}": lambda seed=seed: all_kinds(seed) for seed in (0, 2, 5, 12, 13, 18)},
     "pooling": lambda: pooled(1, bias=True),
-    "pooling without bias": lambda: pooled(2, bias=False),
+    "pooling without bias": lambda: pooled(2, bias=0),
 }  # fmt: skip
 
 

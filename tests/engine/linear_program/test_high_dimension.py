@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,7 +14,9 @@ from affinelens.engine.linear_program import depth_first
 from affinelens.engine.linear_program.interior_point import EMPTY, INSIDE, look_inside, look_on_sides
 from affinelens.errors import AffineLensError
 from support.brute_force import Layer
+from support.degenerate_networks import with_copies
 from support.networks import ABSOLUTE, HARD_TANH, ZIGZAG, compiled, patterns
+from support.random_networks import reference_layers
 
 enumerate_regions = partial(al.enumerate, engine="linear_program")
 CUBE = al.Box(-1, 1, dim=3)
@@ -33,28 +34,6 @@ def averaging(layers: Sequence[Layer], sizes: Sequence[int]) -> list[Layer]:
     return [Layer(wide.tolist(), first.bias, first.pieces, first.groups), *layers[1:]]
 
 
-def random_layers(seed: int, *sizes: int) -> list[Layer]:
-    rng = np.random.default_rng(seed)
-    return [Layer(rng.standard_normal((n, m)).tolist(), rng.standard_normal(n).tolist()) for m, n in pairwise(sizes)]
-
-
-def integer_layers(seed: int, *sizes: int) -> list[Layer]:
-    rng = np.random.default_rng(seed)
-    return [Layer(rng.integers(-2, 3, (n, m)).tolist(), rng.integers(-1, 2, n).tolist()) for m, n in pairwise(sizes)]
-
-
-def without_bias(layers: Sequence[Layer]) -> list[Layer]:
-    return [Layer(layer.weight, [0.0] * len(layer.bias), layer.pieces, layer.groups) for layer in layers]
-
-
-def with_copies(layers: Sequence[Layer]) -> list[Layer]:
-    """Each unit of the first layer once more, and once more turned round and scaled."""
-    first, second, *others = layers
-    weight, bias = np.array(first.weight), np.array(first.bias)
-    wide = np.concatenate([weight, weight, -2.0 * weight]).tolist(), np.concatenate([bias, bias, -2.0 * bias]).tolist()
-    return [Layer(*wide), Layer(np.tile(second.weight, (1, 3)).tolist(), second.bias), *others]
-
-
 def with_pieces(layers: Sequence[Layer]) -> list[Layer]:
     kinds = [HARD_TANH, ABSOLUTE, ZIGZAG]
     return [Layer(a.weight, a.bias, [kinds[i % 3] for i in range(len(a.bias))]) for a in layers]
@@ -66,16 +45,18 @@ def with_groups(layers: Sequence[Layer]) -> list[Layer]:
 
 
 CASES = {
-    "generic": random_layers(0, 3, 7, 6),
-    "three stages": random_layers(1, 3, 5, 5, 4),
-    "integers": integer_layers(2, 3, 7, 5),
-    "no bias": without_bias(random_layers(3, 3, 6, 5)),
-    "integers, no bias": without_bias(integer_layers(4, 3, 6, 5)),
-    "copies": with_copies(random_layers(5, 3, 4, 4)),
-    "several pieces": with_pieces(random_layers(6, 3, 4, 3)),
-    "several pieces, integers": with_pieces(integer_layers(7, 3, 4, 3)),
-    "maxima": with_groups(random_layers(8, 3, 9)) + with_groups(random_layers(9, 4, 5)),
-    "maxima of integers": with_groups(integer_layers(10, 3, 9)) + with_groups(integer_layers(11, 4, 5)),
+    "generic": reference_layers([3, 7, 6], 0),
+    "three stages": reference_layers([3, 5, 5, 4], 1),
+    "integers": reference_layers([3, 7, 5], 2, whole=2, bias=0.5),
+    "no bias": reference_layers([3, 6, 5], 3, bias=0),
+    "integers, no bias": reference_layers([3, 6, 5], 4, whole=2, bias=0),
+    "copies": with_copies(reference_layers([3, 4, 4], 5)),
+    "several pieces": with_pieces(reference_layers([3, 4, 3], 6)),
+    "several pieces, integers": with_pieces(reference_layers([3, 4, 3], 7, whole=2, bias=0.5)),
+    "maxima": with_groups([*reference_layers([3, 9], 8), *reference_layers([4, 5], 9)]),
+    "maxima of integers": with_groups(
+        [*reference_layers([3, 9], 10, whole=2, bias=0.5), *reference_layers([4, 5], 11, whole=2, bias=0.5)]
+    ),
 }
 
 
@@ -100,7 +81,7 @@ def test_averages_of_many_inputs_have_the_regions_of_few(name: str, sizes: tuple
 @pytest.mark.parametrize("seed", range(3))
 def test_facets_are_those_of_few_inputs_and_the_bounds_within_reach(sizes: tuple[int, ...], seed: int) -> None:
     """One input of a block at its lower bound leaves averages up to ``1 - 2 / size``, and all of those."""
-    layers = random_layers(20 + seed, 3, 6, 5)
+    layers = reference_layers([3, 6, 5], 20 + seed)
     few = al.enumerate(compiled(layers), CUBE, engine="vertex", workers=1, vertices=True)
     many = enumerate_regions(compiled(averaging(layers, sizes)), al.Box(-1, 1, dim=sum(sizes)), workers=1)
     by_pattern = {tuple(region.pattern): region for region in few}
@@ -134,7 +115,7 @@ def test_the_result_does_not_depend_on_the_number_of_workers(monkeypatch: pytest
             super().__init__(*args, **options)  # type: ignore[call-overload]
             started.append(self)
 
-    network, domain = compiled(averaging(random_layers(30, 3, 8, 8), (8, 16, 8))), al.Box(-1, 1, dim=32)
+    network, domain = compiled(averaging(reference_layers([3, 8, 8], 30), (8, 16, 8))), al.Box(-1, 1, dim=32)
     alone = enumerate_regions(network, domain, workers=1)
     monkeypatch.setattr(depth_first, "_HELPERS_AFTER", 0.0)
     monkeypatch.setattr(subprocess, "Popen", Recorded)
@@ -168,7 +149,7 @@ def test_a_thin_region_in_a_corner() -> None:
 
 
 def test_regions_without_facets() -> None:
-    network, domain = compiled(averaging(random_layers(40, 3, 4), (8, 8, 8))), al.Box(-1, 1, dim=24)
+    network, domain = compiled(averaging(reference_layers([3, 4], 40), (8, 8, 8))), al.Box(-1, 1, dim=24)
     regions = enumerate_regions(network, domain, workers=1, facets=False)
     assert regions.outcome.table.facets is None
     with pytest.raises(AffineLensError, match="facets"):

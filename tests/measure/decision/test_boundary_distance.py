@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import sqrt
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 import affinelens as al
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import DecisionBoundary
+from support.random_networks import random_layers
 
 CLOSE = 1e-9
 Layers = list[tuple[np.ndarray, np.ndarray]]
@@ -21,11 +22,6 @@ def diamond(dim: int, radius: float) -> Layers:
     """|x0| + |x1| + ... - radius."""
     both = np.concatenate([np.eye(dim), -np.eye(dim)])
     return [(both, np.zeros(2 * dim)), (np.ones((1, 2 * dim)), np.array([-radius]))]
-
-
-def random_layers(sizes: list[int], seed: int) -> Layers:
-    generator = np.random.default_rng(seed)
-    return [(generator.normal(size=(n, m)), generator.normal(size=n) / 2) for m, n in pairwise(sizes)]
 
 
 RANDOM = [([1, 12, 2], 6), ([2, 8, 8, 3], 3), ([2, 10, 10, 1], 8), ([3, 8, 6, 3], 5), ([4, 6, 5, 2], 6)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import pi, sqrt, tan
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from affinelens.restrict import restrict
 from affinelens.restrict import subdivision as areas
 from support.brute_force import Layer
 from support.networks import compiled, evaluate
+from support.random_networks import random_layers
 
 ALMOST = 1e-12
 
@@ -34,19 +35,11 @@ def boundary_of(model: Any, dim: int = 2, **options: Any) -> DecisionBoundary:
     return al.enumerate(model, al.Box(-1, 1, dim=dim)).decision_boundary(**options)
 
 
-def random_layers(sizes: list[int], seed: int, *, whole: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-    generator = np.random.default_rng(seed)
-    if whole:
-        return [(generator.integers(-1, 2, (n, m)).astype(float), generator.integers(-1, 2, n).astype(float))
-                for m, n in pairwise(sizes)]  # fmt: skip
-    return [(generator.normal(size=(n, m)), generator.normal(size=n) / 2) for m, n in pairwise(sizes)]
-
-
 # Those of small whole numbers have ties on whole regions, and boundaries along facets.
 NETWORKS = [
-    ([1, 8, 8, 3], 8, True), ([1, 12, 2], 6, False), ([2, 8, 8, 3], 10, True), ([2, 8, 8, 3], 15, True),
-    ([2, 10, 10, 4], 5, False), ([2, 10, 10, 1], 3, False), ([3, 6, 6, 3], 10, True), ([3, 6, 6, 3], 20, True),
-    ([3, 8, 6, 3], 2, False), ([4, 6, 5, 2], 1, False),
+    ([1, 8, 8, 3], 8, 1), ([1, 12, 2], 6, 0), ([2, 8, 8, 3], 10, 1), ([2, 8, 8, 3], 15, 1),
+    ([2, 10, 10, 4], 5, 0), ([2, 10, 10, 1], 3, 0), ([3, 6, 6, 3], 10, 1), ([3, 6, 6, 3], 20, 1),
+    ([3, 8, 6, 3], 2, 0), ([4, 6, 5, 2], 1, 0),
 ]  # fmt: skip
 every_network = pytest.mark.parametrize(("sizes", "seed", "whole"), NETWORKS)
 
@@ -159,7 +152,7 @@ def test_polygons_around_a_circle_fill_what_it_does(sides: int) -> None:
 
 
 @every_network
-def test_classes_fill_the_domain_and_regions(sizes: list[int], seed: int, whole: bool) -> None:
+def test_classes_fill_the_domain_and_regions(sizes: list[int], seed: int, whole: int) -> None:
     rs = al.enumerate(random_layers(sizes, seed, whole=whole), al.Box(-1, 1, dim=sizes[0]), vertices=True)
     boundary = rs.decision_boundary()
     assert boundary.class_volumes.sum() == pytest.approx(2 ** sizes[0], rel=ALMOST)
@@ -170,7 +163,7 @@ def test_classes_fill_the_domain_and_regions(sizes: list[int], seed: int, whole:
 
 
 @every_network
-def test_inside_cells_the_class_is_the_network_s(sizes: list[int], seed: int, whole: bool) -> None:
+def test_inside_cells_the_class_is_the_network_s(sizes: list[int], seed: int, whole: int) -> None:
     layers = random_layers(sizes, seed, whole=whole)
     boundary = boundary_of(layers, sizes[0])
     cells = boundary.cells
@@ -181,7 +174,7 @@ def test_inside_cells_the_class_is_the_network_s(sizes: list[int], seed: int, wh
 
 
 @every_network
-def test_on_pieces_two_outputs_are_the_largest(sizes: list[int], seed: int, whole: bool) -> None:
+def test_on_pieces_two_outputs_are_the_largest(sizes: list[int], seed: int, whole: int) -> None:
     layers = random_layers(sizes, seed, whole=whole)
     boundary = boundary_of(layers, sizes[0])
     assert len(boundary) > 0
@@ -195,7 +188,7 @@ def test_on_pieces_two_outputs_are_the_largest(sizes: list[int], seed: int, whol
 
 
 @every_network
-def test_both_sides_of_a_piece_differ(sizes: list[int], seed: int, whole: bool) -> None:
+def test_both_sides_of_a_piece_differ(sizes: list[int], seed: int, whole: int) -> None:
     """A little to each side of the middle of a piece, toward the inside of the cells there."""
     layers = random_layers(sizes, seed, whole=whole)
     boundary = boundary_of(layers, sizes[0])
@@ -210,7 +203,7 @@ def test_both_sides_of_a_piece_differ(sizes: list[int], seed: int, whole: bool) 
 
 @pytest.mark.parametrize("seed", [3, 5, 8])
 def test_the_length_in_each_region_is_that_of_clipped_lines(seed: int) -> None:
-    rs = al.enumerate(random_layers([2, 8, 8, 3], seed, whole=False), al.Box(-1, 1, dim=2))
+    rs = al.enumerate(random_layers([2, 8, 8, 3], seed), al.Box(-1, 1, dim=2))
     boundary = rs.decision_boundary()
     assert (boundary.regions[:, 0] == boundary.regions[:, 1]).all()
     lengths = np.bincount(boundary.regions[:, 0], boundary.measures, len(rs))
@@ -241,7 +234,7 @@ def clipped_lengths(region: al.Region) -> list[float]:
 @pytest.mark.parametrize("seed", [1, 2, 10, 14, 15])
 def test_a_path_changes_class_where_it_crosses_a_piece(seed: int) -> None:
     """Along straight lines, on so fine a grid of short numbers that nothing is rounded and nothing missed."""
-    layers = random_layers([2, 8, 8, 3], seed, whole=True)
+    layers = random_layers([2, 8, 8, 3], seed, whole=1)
     boundary = boundary_of(layers)
     ends = boundary.vertex_values.reshape(-1, 2, 2)
     steps = np.arange(2**12) / 2**12
@@ -278,7 +271,7 @@ def class_of(outputs: list[Fraction]) -> int:
 
 
 def test_one_output_of_several_can_be_looked_at() -> None:
-    layers = random_layers([2, 8, 3], 4, whole=False)
+    layers = random_layers([2, 8, 3], 4)
     alone = [layers[0], (layers[1][0][2:], layers[1][1][2:])]
     one = boundary_of(layers, output=2, threshold=0.25)
     same = boundary_of(alone, threshold=0.25)
@@ -294,7 +287,7 @@ def test_the_same_boundary_is_found_once() -> None:
 
 @pytest.mark.parametrize("engine", ["vertex", "linear_program"])
 def test_however_the_regions_were_found(engine: str, tmp_path: Path) -> None:
-    layers = random_layers([2, 8, 8, 3], 15, whole=True)
+    layers = random_layers([2, 8, 8, 3], 15, whole=1)
     reference = boundary_of(layers)
     assert len(reference) > 0
     al.enumerate(layers, al.Box(-1, 1, dim=2), engine=engine).save(tmp_path / "run")
@@ -331,9 +324,9 @@ def test_of_a_large_network_only_what_switches_is_looked_at() -> None:
     assert outputs[:, -1] == pytest.approx(outputs[:, -2], abs=1e-9)
 
 
-@pytest.mark.parametrize(("sizes", "seed", "whole"), [([2, 8, 8, 3], 15, True), ([3, 8, 6, 3], 7, False)])
+@pytest.mark.parametrize(("sizes", "seed", "whole"), [([2, 8, 8, 3], 15, 1), ([3, 8, 6, 3], 7, 0)])
 def test_a_domain_walked_in_subdomains_has_the_same_boundary(
-    sizes: list[int], seed: int, whole: bool, monkeypatch: pytest.MonkeyPatch
+    sizes: list[int], seed: int, whole: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layers, domain = random_layers(sizes, seed, whole=whole), al.Box(-1, 1, dim=sizes[0])
     reference = al.enumerate(layers, domain).decision_boundary()
@@ -354,8 +347,8 @@ def test_a_domain_walked_in_subdomains_has_the_same_boundary(
 @pytest.mark.parametrize(
     ("model", "width"),
     [
-        (random_layers([2, 8, 8, 3], 15, whole=True), 1.0),
-        (random_layers([2, 8, 8, 3], 3, whole=False), 1.0),
+        (random_layers([2, 8, 8, 3], 15, whole=1), 1.0),
+        (random_layers([2, 8, 8, 3], 3), 1.0),
         (wide_layers(), 0.01),
         (maxima(), 1.0),
     ],
@@ -385,14 +378,14 @@ def columns(boundary: DecisionBoundary, rows: Any = slice(None)) -> Any:
 
 
 def test_a_set_that_lacks_a_region_is_refused() -> None:
-    rs = al.enumerate(random_layers([2, 8, 8, 3], 3, whole=False), al.Box(-1, 1, dim=2))
+    rs = al.enumerate(random_layers([2, 8, 8, 3], 3), al.Box(-1, 1, dim=2))
     lacking = replace(rs.outcome, columns=rs.outcome.table[1 : len(rs)], layer_counts=(0, len(rs) - 1))
     with pytest.raises(AffineLensError, match="does not have the network's regions"):
         al.RegionSet(rs.network, rs.domain, lacking, {}).decision_boundary()
 
 
 def test_a_set_without_regions_has_no_boundary() -> None:
-    rs = al.enumerate(random_layers([2, 8, 8, 3], 0, whole=True), al.Box(-1, 1, dim=2))
+    rs = al.enumerate(random_layers([2, 8, 8, 3], 0, whole=1), al.Box(-1, 1, dim=2))
     empty = al.RegionSet(rs.network, rs.domain, cut_off(rs), {})
     assert len(empty) == 0
     assert len(empty.decision_boundary()) == 0
@@ -409,7 +402,7 @@ def cut_off(rs: al.RegionSet) -> Any:
 
 def test_on_a_slice_both_coordinates_are_there() -> None:
     origin, basis = np.array([0.5, -1.0, 0.0]), np.array([[2.0, 0.0, 1.0], [0.0, 1.0, -1.0]])
-    layers = random_layers([3, 8, 2], 1, whole=True)
+    layers = random_layers([3, 8, 2], 1, whole=1)
     domain = al.Slice(origin, basis, al.Box(-1, 1, dim=2))
     boundary = al.enumerate(layers, domain).decision_boundary()
     composed = [(layers[0][0] @ basis.T, layers[0][0] @ origin + layers[0][1]), layers[1]]
@@ -440,7 +433,7 @@ def test_fixed_inputs_leave_a_boundary_of_the_others() -> None:
 )
 def test_a_decision_that_makes_no_sense_is_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(AffineLensError, match=words):
-        boundary_of(random_layers([2, 4, 3], 0, whole=True), **options)
+        boundary_of(random_layers([2, 4, 3], 0, whole=1), **options)
 
 
 def test_too_many_dimensions_are_refused_in_a_sentence() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
+from support.random_networks import random_layers
 
 # The share of quadrilaterals among the cells of random lines in the plane (Tanner, 1983).
 QUADRILATERALS = 0.3815
@@ -83,9 +84,7 @@ def test_a_mess_is_less_regular_than_a_grid_that_was_shaken() -> None:
 
 
 def test_the_order_does_not_depend_on_what_was_kept() -> None:
-    generator = np.random.default_rng(1)
-    sizes = ((8, 2), (8, 8), (1, 8))
-    layers = [(generator.normal(size=size), generator.normal(size=size[0])) for size in sizes]
+    layers = random_layers([2, 8, 8, 1], seed=1, bias=1)
     plain, restricted = (al.enumerate(layers, al.Box(-1, 1, dim=2), vertices=vertices) for vertices in (False, True))
     assert plain.regularity().to_json() == pytest.approx(restricted.regularity().to_json(), rel=1e-12)
 

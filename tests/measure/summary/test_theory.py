@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import affinelens as al
 from affinelens.measure.summary.theory import montufar, region_bounds, serra, zaslavsky
 from support.measured import random_set, tent
+from support.random_networks import random_layers
 
 
 @pytest.mark.parametrize(("lines", "dim", "cells"), [(3, 2, 7), (4, 1, 5), (4, 3, 15), (2, 5, 4), (0, 2, 1)])
@@ -46,14 +46,13 @@ def test_counts_keep_to_the_bounds_and_these_to_each_other(sizes: tuple[int, ...
 
 
 def test_one_generic_layer_in_a_large_box_has_zaslavskys_count() -> None:
-    generator = np.random.default_rng(0)
-    model = [(generator.normal(size=(7, 2)), generator.normal(size=7)), (np.ones((1, 7)), [0.0])]
-    rs = al.enumerate(model, al.Box(-1e6, 1e6, dim=2))
+    rs = al.enumerate(random_layers([2, 7, 1], seed=0, bias=1), al.Box(-1e6, 1e6, dim=2))
     assert len(rs) == rs.bounds().zaslavsky == rs.bounds().serra == 29
 
 
 def test_other_activations_have_the_general_bound_only() -> None:
     torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Hardtanh(), torch.nn.Linear(3, 1))
     bounds = region_bounds(al.network(model), 2)
     assert (bounds.zaslavsky, bounds.serra, bounds.montufar) == (zaslavsky(6, 2), None, None)

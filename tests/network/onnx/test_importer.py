@@ -17,9 +17,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from affinelens.errors import AffineLensError, MissingExtraError  # noqa: E402
 from affinelens.network import network  # noqa: E402
-from support.onnx_models import assert_same_function, model, node, save  # noqa: E402
-
-RNG = np.random.default_rng(0)
+from support.onnx_models import assert_same_function, model, node, save, weights  # noqa: E402
 
 
 def refusal(proto: Any, folder: Path) -> str:
@@ -29,10 +27,6 @@ def refusal(proto: Any, folder: Path) -> str:
     assert "net.onnx" in message
     assert "\n" not in message
     return message
-
-
-def weights(*shape: int) -> Any:
-    return RNG.normal(size=shape)
 
 
 def test_gemm_chain_keeps_the_initializers_bit_for_bit(tmp_path: Path) -> None:
@@ -107,7 +101,7 @@ def test_operators_agree_with_onnxruntime(nodes: Any, constants: Any, shape: Any
 
 
 def test_batch_norm(tmp_path: Path) -> None:
-    constants = {"g": weights(3), "b": weights(3), "m": weights(3), "v": RNG.uniform(0.5, 2, 3)}
+    constants = {name: weights(3, seed=seed) for seed, name in enumerate("gbm")} | {"v": np.array([0.5, 1.75, 1.1])}
     nodes = [node("BatchNormalization", "x g b m v", "h", epsilon=0.01), node("Relu", "h", "y")]
     net = assert_same_function(model(nodes, constants, [1, 3, 2]), tmp_path)
     assert any("batch norm" in note.text for note in net.notes)
@@ -267,11 +261,12 @@ def test_any_single_damaged_byte_gives_a_network_or_one_sentence(tmp_path: Path)
         "b": helper.make_tensor("b", TensorProto.DOUBLE, [2], [1.0, 2.0]),
         "s": np.array([-1]),
     }
+    generator = np.random.default_rng(0)
     whole = model(nodes, constants, ["N", 3]).SerializeToString()
     path = tmp_path / "net.onnx"
     for position in range(len(whole)):
         damaged = bytearray(whole)
-        damaged[position] ^= int(RNG.integers(1, 256))
+        damaged[position] ^= int(generator.integers(1, 256))
         path.write_bytes(bytes(damaged))
         with contextlib.suppress(AffineLensError):
             network(path)

@@ -19,14 +19,13 @@ from affinelens.errors import AffineLensError  # noqa: E402
 from affinelens.network import network  # noqa: E402
 from affinelens.network.build import builder as graph  # noqa: E402
 from affinelens.network.note import NoteKind  # noqa: E402
-from support.onnx_models import assert_same_function, model, node, save  # noqa: E402
+from support.onnx_models import assert_same_function, model, node, save, weights  # noqa: E402
 
-RNG = np.random.default_rng(0)
 IMAGE = [1, 4, 7, 6]
 
 
-def weights(*shape: int) -> Any:
-    return RNG.normal(size=shape).astype(np.float32)
+def single(*shape: int) -> Any:
+    return weights(*shape).astype(np.float32)
 
 
 def whole(*numbers: int) -> Any:
@@ -61,7 +60,7 @@ CONVOLUTIONS = [
 
 @pytest.mark.parametrize(("shape", "kernel", "attributes"), CONVOLUTIONS)
 def test_convolution(shape: Any, kernel: Any, attributes: Any, tmp_path: Path) -> None:
-    constants = {"w": weights(*kernel), "b": weights(kernel[0])}
+    constants = {"w": single(*kernel), "b": single(kernel[0])}
     agrees([node("Conv", "x w b", "y", **attributes)], constants, shape, tmp_path)
     agrees([node("Conv", "x w", "h", **attributes), node("Relu", "h", "y")], constants, shape, tmp_path, opset=8)
 
@@ -80,7 +79,7 @@ def test_convolution(shape: Any, kernel: Any, attributes: Any, tmp_path: Path) -
     ],
 )  # fmt: skip
 def test_transposed_convolution(shape: Any, kernel: Any, attributes: Any, tmp_path: Path) -> None:
-    constants = {"w": weights(*kernel), "b": weights(kernel[1] * attributes.get("group", 1))}
+    constants = {"w": single(*kernel), "b": single(kernel[1] * attributes.get("group", 1))}
     agrees([node("ConvTranspose", "x w b", "y", **attributes)], constants, shape, tmp_path)
 
 
@@ -142,17 +141,17 @@ ELEMENTWISE = [
     ([node("HardSigmoid", "x", "y")], {}),
     ([node("ThresholdedRelu", "x", "y", alpha=0.0)], {}),
     ([node("Shrink", "x", "y", lambd=0.5, bias=0.5)], {}),
-    ([node("PRelu", "x s", "y")], {"s": weights(4, 1, 1)}),
-    ([node("Sub", "c x", "h"), node("Max", "x h c", "y")], {"c": weights(6)}),
-    ([node("Max", "c x d", "y")], {"c": weights(7, 1), "d": weights(6)}),
-    ([node("Neg", "x", "h"), node("Min", "x h c", "y")], {"c": weights(4, 1, 1)}),
-    ([node("Min", "x c", "y")], {"c": weights(1)}),
+    ([node("PRelu", "x s", "y")], {"s": single(4, 1, 1)}),
+    ([node("Sub", "c x", "h"), node("Max", "x h c", "y")], {"c": single(6)}),
+    ([node("Max", "c x d", "y")], {"c": single(7, 1), "d": single(6)}),
+    ([node("Neg", "x", "h"), node("Min", "x h c", "y")], {"c": single(4, 1, 1)}),
+    ([node("Min", "x c", "y")], {"c": single(1)}),
     ([node("Max", "x", "y")], {}),
-    ([node("Relu", "x", "h"), node("Sum", "x h c", "y")], {"c": weights(6)}),
-    ([node("Relu", "x", "h"), node("Mean", "x h c", "y")], {"c": weights(6)}),
-    ([node("Where", "m x c", "y")], {"m": np.eye(7, 6, dtype=bool), "c": weights(4, 1, 1)}),
-    ([node("MatMul", "x w", "y")], {"w": weights(4, 6, 3)}),
-    ([node("MatMul", "w x", "y")], {"w": weights(1, 2, 7)}),
+    ([node("Relu", "x", "h"), node("Sum", "x h c", "y")], {"c": single(6)}),
+    ([node("Relu", "x", "h"), node("Mean", "x h c", "y")], {"c": single(6)}),
+    ([node("Where", "m x c", "y")], {"m": np.eye(7, 6, dtype=bool), "c": single(4, 1, 1)}),
+    ([node("MatMul", "x w", "y")], {"w": single(4, 6, 3)}),
+    ([node("MatMul", "w x", "y")], {"w": single(1, 2, 7)}),
 ]
 
 
@@ -166,7 +165,7 @@ def test_bounds_as_attributes(tmp_path: Path) -> None:
 
 
 LAYOUT = [
-    ([node("Concat", "x c x", "y", axis=-2)], {"c": weights(1, 4, 2, 6)}),
+    ([node("Concat", "x c x", "y", axis=-2)], {"c": single(1, 4, 2, 6)}),
     ([node("Relu", "x", "h"), node("Concat", "h x", "y", axis=1)], {}),
     ([node("Slice", "x s e a t", "y")],
      {"s": whole(1, -1), "e": whole(100, -100), "a": whole(1, -1), "t": whole(2, -2)}),
@@ -273,7 +272,7 @@ def test_a_maximum_of_constants_is_no_stage(tmp_path: Path) -> None:
         node("Clip", "p lo hi", "q"),
         node("Add", "x q", "y"),
     ]
-    constants = {"c": weights(1, 2, 4), "lo": np.float32(-0.1), "hi": np.float32(0.1)}
+    constants = {"c": single(1, 2, 4), "lo": np.float32(-0.1), "hi": np.float32(0.1)}
     assert agrees(nodes, constants, [1, 2, 2], tmp_path).stages == ()
 
 
@@ -286,7 +285,7 @@ def test_a_window_may_hold_the_same_entry_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize("opset", [11, 13])
 def test_a_final_softmax_is_cut_off_and_noted(operator: str, opset: int, tmp_path: Path) -> None:
     body = [node("MatMul", "x w", "h"), node("Relu", "h", "r")]
-    constants = {"w": weights(3, 4).astype(np.float64), "s": whole(4)}
+    constants = {"w": weights(3, 4), "s": whole(4)}
     cut = network(save(model([*body, node(operator, "r", "p"), node("Reshape", "p s", "y")], constants, [1, 3],
                              opset=opset), tmp_path))  # fmt: skip
     assert [note.kind for note in cut.notes] == [NoteKind.CUT_OFF]
@@ -310,7 +309,7 @@ def branching() -> Any:
         node("Neg", "r", "n"),
         node("Mul", "t two", "y"),
     ]
-    constants = {"w": weights(3, 4).astype(np.float64), "two": np.array(2.0)}
+    constants = {"w": weights(3, 4), "two": np.array(2.0)}
     return model(nodes, constants, [1, 3], outputs="y n")
 
 

@@ -20,6 +20,7 @@ import pytest
 
 import affinelens as al
 from affinelens.regions.store import run_directory
+from support.random_networks import random_layers
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 SHARD = "regions-00000.parquet"
@@ -103,8 +104,7 @@ def test_load_gives_back_what_was_saved(case: str, tmp_path: Path) -> None:
 
 
 def test_an_empty_set_is_saved_too(tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    layers = [(generator.normal(size=(b, a)), generator.normal(size=b)) for a, b in ((3, 48), (48, 48), (48, 1))]
+    layers = random_layers([3, 48, 48, 1], seed=0, bias=1)
     saved = al.enumerate(layers, al.Box(-1, 1, dim=3), engine="linear_program", workers=1, time_limit=1e-9)
     assert len(saved) == 0
     saved.save(tmp_path / "run")

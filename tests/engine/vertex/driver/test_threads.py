@@ -26,7 +26,9 @@ from affinelens.errors import AffineLensError
 from affinelens.regions.store.run_directory import RunWriter
 from affinelens.walk import Columns, Limits, Outcome, Request
 from support.brute_force import Layer
+from support.degenerate_networks import slivers
 from support.networks import compiled, evaluate, patterns
+from support.random_networks import random_layers
 
 enumerate_regions = partial(al.enumerate, engine="vertex")
 BOTH = pytest.mark.parametrize("engine", ["vertex", "count"])
@@ -36,29 +38,6 @@ MODEL_OF_ONE_LAYER = [
     (np.random.default_rng(5).normal(size=(40, 4)), np.random.default_rng(6).normal(size=40)),
     (np.ones((1, 40)), np.zeros(1)),
 ]
-
-
-def model(*sizes: int, seed: int = 0) -> Model:
-    rng = np.random.default_rng(seed)
-    return [(rng.standard_normal((n, m)), rng.standard_normal(n)) for m, n in itertools.pairwise(sizes)]
-
-
-def whole_model(*sizes: int, seed: int = 0) -> Model:
-    """Small whole numbers: many ties, decided in integers or rationals."""
-    rng = np.random.default_rng(seed)
-    return [
-        (rng.integers(-2, 3, (n, m)).astype(float), rng.integers(-1, 2, n).astype(float))
-        for m, n in itertools.pairwise(sizes)
-    ]
-
-
-def slivers(seed: int = 1) -> Model:
-    """Four pairs of almost equal units, between which few regions hold a float64 point that is provably inside."""
-    rng = np.random.default_rng(seed)
-    weight, bias = rng.standard_normal((10, 3)), 0.3 * rng.standard_normal(10)
-    weight = np.vstack([weight, weight[:4]])
-    bias = np.concatenate([bias, bias[:4] + np.array([1e-16, 1e-15, 1e-14, 1e-13])])
-    return [(weight, bias), (rng.standard_normal((6, 14)), rng.standard_normal(6)), (np.ones((1, 6)), np.zeros(1))]
 
 
 def group_network(seed: int, groups: list[int], dim: int, units: int) -> al.Network:
@@ -76,22 +55,23 @@ def cube(network: Any) -> al.Box:
     return al.Box(-1, 1, dim=network.input_size if isinstance(network, al.Network) else network[0][0].shape[1])
 
 
-SMALL = model(2, 5, 6, 1)
-MEDIUM = model(3, 40, 40, 1)
+SLIVERS = slivers(seed=1)
+SMALL = random_layers([2, 5, 6, 1], seed=0, bias=1)
+MEDIUM = random_layers([3, 40, 40, 1], seed=0, bias=1)
 # Takes far longer than any test waits, but has its first regions at once.
-HUGE = model(5, 200, 200, 1)
+HUGE = random_layers([5, 200, 200, 1], seed=0, bias=1)
 NETWORKS: dict[str, Any] = {
-    "one stage": model(3, 160, 1),
+    "one stage": random_layers([3, 160, 1], seed=0, bias=1),
     "two stages": MEDIUM,
-    "three stages": model(2, 32, 32, 32, 1),
-    "whole numbers": whole_model(3, 10, 8, 1),
+    "three stages": random_layers([2, 32, 32, 32, 1], seed=0, bias=1),
+    "whole numbers": random_layers([3, 10, 8, 1], seed=0, whole=2),
     "groups": group_network(0, [4, 3, 2], 3, 8),
 }
 SMALL_NETWORKS: dict[str, Any] = {
     "small": SMALL,
-    "three stages": model(2, 6, 5, 4, 1, seed=4),
-    "whole numbers": whole_model(3, 6, 5, 1),
-    "slivers": slivers(),
+    "three stages": random_layers([2, 6, 5, 4, 1], seed=4, bias=1),
+    "whole numbers": random_layers([3, 6, 5, 1], seed=0, whole=2),
+    "slivers": SLIVERS,
     "groups": group_network(1, [4, 3, 2], 3, 4),
 }
 
@@ -222,9 +202,9 @@ def test_work_can_be_divided_at_any_moment(name: str, monkeypatch: pytest.Monkey
 
 def test_vertices_are_the_same_however_work_is_divided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Vertices that a region shares with others must not change when a point inside it is looked for."""
-    alone = enumerate_regions(slivers(), al.Box(-1, 1, dim=3), workers=1, vertices=True)
+    alone = enumerate_regions(SLIVERS, al.Box(-1, 1, dim=3), workers=1, vertices=True)
     monkeypatch.setattr(driver, "_SLICE", 1)
-    assert_same_columns(scattered(slivers(), vertices=True).table, alone.outcome.table)
+    assert_same_columns(scattered(SLIVERS, vertices=True).table, alone.outcome.table)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5, 8])
@@ -245,8 +225,8 @@ def test_a_single_layer_is_counted_by_all_workers(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_repeated_run_gives_the_same_columns() -> None:
-    first = enumerate_regions(slivers(), al.Box(-1, 1, dim=3), workers=2)
-    assert_same(enumerate_regions(slivers(), al.Box(-1, 1, dim=3), workers=2), first)
+    first = enumerate_regions(SLIVERS, al.Box(-1, 1, dim=3), workers=2)
+    assert_same(enumerate_regions(SLIVERS, al.Box(-1, 1, dim=3), workers=2), first)
 
 
 @BOTH
@@ -264,7 +244,7 @@ def test_the_count_does_not_depend_on_the_number_of_workers(engine: str, workers
 @pytest.mark.parametrize("slice_", [1000, 2_000_000])
 def test_max_regions_is_exact(monkeypatch: pytest.MonkeyPatch, workers: int, slice_: int) -> None:
     monkeypatch.setattr(driver, "_SLICE", slice_)
-    network = whole_model(3, 6, 5, 1)
+    network = random_layers([3, 6, 5, 1], seed=0, whole=2)
     whole = enumerate_regions(network, cube(network), workers=1)
     total = len(whole)
     for limit in (1, 2, 17, total - 1):
@@ -471,7 +451,7 @@ def test_works_outside_the_main_thread() -> None:
 def test_a_run_is_streamed_in_shards_and_reads_back_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, name: str
 ) -> None:
-    network = slivers() if name == "slivers" else MEDIUM
+    network = SLIVERS if name == "slivers" else MEDIUM
     options = {"vertices": name != "slivers"}
     whole = enumerate_regions(network, cube(network), workers=1, **options)
     monkeypatch.setattr(driver, "_MOST_CHUNK_ROWS", len(whole) // 7)
@@ -553,7 +533,7 @@ def test_vertices_without_facets() -> None:
         assert ((np.abs(weight @ region.vertices.T + offset[:, None]) < 1e-9).sum(axis=1) == 2).all()
 
 
-@pytest.mark.parametrize("network", [SMALL, slivers(), whole_model(3, 6, 5, 1)])
+@pytest.mark.parametrize("network", [SMALL, SLIVERS, random_layers([3, 6, 5, 1], seed=0, whole=2)])
 def test_a_certificate_accounts_for_every_decision(network: Model) -> None:
     proof = enumerate_regions(network, cube(network), workers=1).certificate
     assert proof.complete
@@ -567,7 +547,7 @@ def test_a_certificate_accounts_for_every_decision(network: Model) -> None:
 
 
 def test_ties_are_counted_as_exact_arithmetic() -> None:
-    network = whole_model(3, 6, 5, 1)
+    network = random_layers([3, 6, 5, 1], seed=0, whole=2)
     assert enumerate_regions(network, cube(network)).certificate.by_exact_arithmetic > 0
     assert enumerate_regions(MEDIUM, cube(MEDIUM)).certificate.by_exact_arithmetic < 100
 
@@ -579,7 +559,7 @@ def test_the_count_engine_only_counts() -> None:
 
 @BOTH
 def test_a_dimension_above_the_limit_is_refused(engine: str) -> None:
-    network = model(15, 3, 1)
+    network = random_layers([15, 3, 1], seed=0, bias=1)
     with pytest.raises(AffineLensError, match="dimension 15 is above 14") as caught:
         al.count(network, cube(network), engine=engine)
     assert "linear_program" in str(caught.value)
@@ -591,6 +571,6 @@ def test_a_dimension_above_the_limit_is_refused(engine: str) -> None:
 
 
 def test_a_dimension_is_that_of_the_domain_not_of_the_network() -> None:
-    network = model(20, 6, 1)
+    network = random_layers([20, 6, 1], seed=0, bias=1)
     domain = al.Box([-1.0] * 2 + [0.25] * 18, [1.0] * 2 + [0.25] * 18)
     assert len(enumerate_regions(network, domain)) == al.count(network, domain, engine="linear_program", workers=1)

@@ -7,11 +7,11 @@ import pytest
 
 import affinelens as al
 from affinelens.regions import all_vertices, exact_halfspaces
+from support.random_networks import random_layers
 
-GENERATOR = np.random.default_rng(5)
 # A zero bias makes all hyperplanes of the first layer meet in one vertex.
-ZERO_BIAS = [(GENERATOR.integers(-2, 3, (n, m)).astype(float), np.zeros(n)) for m, n in [(3, 6), (6, 4), (4, 2)]]
-GENERIC = [(GENERATOR.normal(size=(n, m)), GENERATOR.normal(size=n)) for m, n in [(3, 6), (6, 5), (5, 2)]]
+ZERO_BIAS = random_layers([3, 6, 4, 2], seed=5, bias=0, whole=2)
+GENERIC = random_layers([3, 6, 5, 2], seed=5, bias=1)
 
 
 @pytest.mark.parametrize("layers", [ZERO_BIAS, GENERIC], ids=["zero bias", "generic"])
