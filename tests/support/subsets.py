@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import affinelens as al
-from affinelens.walk import Facets
 
 Indices = NDArray[np.int64]
 
@@ -23,7 +22,7 @@ def subset(rs: al.RegionSet, rows: Indices) -> al.RegionSet:
         patterns=table.patterns[rows],
         points=table.points[rows],
         exact_points=exact,
-        facets=None if table.facets is None else _taken(table.facets, rows),
+        facets=None if table.facets is None else table.facets.taken(rows),
         vertices=None,
     )
     outcome = replace(
@@ -35,13 +34,6 @@ def subset(rs: al.RegionSet, rows: Indices) -> al.RegionSet:
         share=None,
     )
     return al.RegionSet(rs.network, rs.domain, outcome, {})
-
-
-def _taken(facets: Facets, rows: Indices) -> Facets:
-    own = [np.arange(facets.offsets[row], facets.offsets[row + 1]) for row in rows.tolist()]
-    places = np.concatenate([np.zeros(0, dtype=np.int64), *own])
-    offsets = np.cumsum([0, *map(len, own)])
-    return Facets(facets.numbers[places], facets.signs[places], offsets)
 
 
 def some_of(rs: al.RegionSet, seed: int) -> Indices:

@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 import affinelens as al
-from affinelens.network.torch import from_torch
 from affinelens.network.torch.following import ModuleFollower
 
 SLOPE = [0.1]
@@ -57,13 +56,13 @@ def tied() -> nn.Module:
 def exports(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Grows by one at every export."""
     found: list[object] = []
-    export = from_torch._export
+    export = torch.export.export
 
-    def counted(module: nn.Module, example: from_torch.Example) -> object:
+    def counted(module: nn.Module, *example: object) -> object:
         found.append(module)
-        return export(module, example)
+        return export(module, *example)
 
-    monkeypatch.setattr(from_torch, "_export", counted)
+    monkeypatch.setattr(torch.export, "export", counted)
     return found
 
 

@@ -288,15 +288,16 @@ def test_the_time_limit_stops_and_keeps_what_was_found(workers: int) -> None:
 
 
 def assert_right_patterns(rs: al.RegionSet, layers: Model) -> None:
-    """Every pattern in float64, as far as that can tell; a few exactly."""
-    values, zs = rs.points, []
+    """Patterns from all over the walk in float64, as far as that can tell; a few exactly."""
+    some = slice(None, None, max(1, len(rs) // 5000))
+    values, zs = rs.points[some], []
     for weight, bias in layers[:-1]:
         zs.append(values @ weight.T + bias)
         values = np.maximum(zs[-1], 0.0)
     z = np.hstack(zs)
     clear = np.abs(z) > 1e-9
     assert clear.mean() > 0.99
-    assert np.array_equal(rs.patterns[clear] == 1, z[clear] > 0)
+    assert np.array_equal(rs.patterns[some][clear] == 1, z[clear] > 0)
     exact = [Layer(weight.tolist(), bias.tolist()) for weight, bias in layers[:-1]]
     for index in (0, len(rs) // 2, len(rs) - 1):
         assert evaluate(exact, rs[index].exact_point)[1] == rs[index].pattern.tolist()
