@@ -11,10 +11,8 @@ from affinelens import Box, Network
 from affinelens.arithmetic import ExactMatrix
 from affinelens.domain import Frame
 from affinelens.network.activation import OPEN
-from affinelens.network.build.builder import GraphBuilder
-from affinelens.network.build.nonlinear import rectify
 from affinelens.restrict import restrict
-from affinelens.restrict.bisection import bound_by_bisection, count_open, merged
+from affinelens.restrict.bisection import bound_by_bisection
 from affinelens.restrict.break_signs import bound_stages
 from affinelens.restrict.enclosing_box import EnclosingBox
 from support.random_networks import dense_network, pooled_network, rational_points, small_box
@@ -60,40 +58,6 @@ def test_outputs_are_within_their_bounds() -> None:
         for stage, known, z in zip(network.stages, bounds, _pre_activations(network, point), strict=True):
             outputs = stage.activation.apply_exact(z).to_fractions()
             assert all(abs(row[0]) <= Fraction(b) for row, b in zip(outputs, known.output, strict=True))
-
-
-def test_parts_leave_fewer_breaks_open_and_merge_to_what_holds_on_all() -> None:
-    generator = np.random.default_rng(11)
-    builder = GraphBuilder((2,))
-    tensor = builder.input()
-    for _ in range(3):
-        z = builder.matmul_right(tensor, generator.normal(size=(tensor.size, 20)))
-        tensor = rectify(builder, builder.add_constant(z, generator.normal(size=20)), np.array(0.0), "relu")
-    network = builder.finish(tensor)
-    frames = [Box([a, 0], [b, 1]).frame for a, b in ((0, 1), (0, 0.5), (0.5, 1))]
-    whole, left, right = (bound_stages(network, frame.chart, _cover(frame)) for frame in frames)
-    assert whole is not None
-    assert left is not None
-    assert right is not None
-    together = merged([left, right])
-    assert count_open(together) <= count_open(whole)
-    for stage, first, second in zip(together, left, right, strict=True):
-        closed = stage.signs != OPEN
-        assert np.array_equal(first.signs[closed], second.signs[closed])
-
-
-def test_loose_bounds_are_given_up_and_the_domain_is_cut() -> None:
-    generator = np.random.default_rng(3)
-    builder = GraphBuilder((2,))
-    tensor = builder.input()
-    for _ in range(4):
-        z = builder.matmul_right(tensor, generator.normal(size=(tensor.size, 400)))
-        tensor = rectify(builder, builder.add_constant(z, generator.normal(size=400)), np.array(0.0), "relu")
-    network, frame = builder.finish(tensor), Box(-1, 1, dim=2).frame
-    whole = bound_stages(network, frame.chart, _cover(frame))
-    assert whole is not None
-    assert bound_stages(network, frame.chart, _cover(frame), finish=False) is None
-    assert count_open(bound_by_bisection(network, frame.chart, _cover(frame))) < count_open(whole)
 
 
 @pytest.mark.parametrize("bias", [True, False])
