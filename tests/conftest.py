@@ -1,5 +1,5 @@
-"""Before any test: kernels are compiled once, not in each process; and Ctrl-C works, also where a shell has turned it
-off, as it does for what it starts in the background. After each: freed memory goes back to the system."""
+"""Before any test: kernels are compiled once, not in each process; Ctrl-C works, also where a shell has turned it off,
+as it does for what it starts in the background; and memory that tests free goes back to the system."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _give_freed_memory_back()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput") and not config.option.collectonly:
@@ -21,8 +22,12 @@ def pytest_configure(config: pytest.Config) -> None:
         interior_point.prepare()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown() -> None:
-    """glibc keeps freed arrays of up to 32 MB for later, scattered; after hundreds of tests these are gigabytes."""
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
-        trim(0)
+def _give_freed_memory_back() -> None:
+    """Let glibc map every large array by itself.
+
+    It would come to keep arrays of up to 32 MB that are freed, and to fill with zeros what a walk reserves of them and
+    never touches: gigabytes, after hundreds of tests.
+    """
+    if sys.platform == "linux" and (set_option := getattr(ctypes.CDLL(None), "mallopt", None)):
+        threshold = -3
+        set_option(threshold, 2**17)

@@ -212,7 +212,7 @@ def shaped(model: Model, shape: str) -> al.Network:
 @pytest.mark.parametrize("shape", ["relu", "repeated", "leaky", "absolute", "clip"])
 def test_the_walk_finds_the_wanted_regions_and_no_others(shape: str, restricted: bool) -> None:
     """Against all regions of the network with its condition; constraints repeat each other and fill several words."""
-    model, rng = random_layers([2, 10, 8, 3], seed=3, bias=1), np.random.default_rng(12)
+    model, rng = random_layers([2, 10, 8, 3], seed=3, bias=1), np.random.default_rng(13)
     coefficients = rng.integers(-2, 3, (80, 3))
     coefficients[1], coefficients[70] = -coefficients[0], 2 * coefficients[0]
     constraints = [

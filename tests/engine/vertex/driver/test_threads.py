@@ -156,6 +156,7 @@ def scattered(network: Any, *, name: str = "vertex", vertices: bool = False) -> 
     while len(walk._queue):
         walk._walk(walk._queue.popleft(), arbiter)
     assert len(walk._parts) > 1
+    del walk._give_away  # it holds the walk, which would stay in memory
     return walk._outcome(al.Status.COMPLETE)
 
 
