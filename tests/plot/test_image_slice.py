@@ -29,7 +29,7 @@ def test_the_three_images_stand_beside_the_plane(given: tuple[int, ...], shape: 
 
 def test_what_is_no_plane_of_images_is_refused() -> None:
     with pytest.raises(al.AffineLensError, match=r"Slice.through\(image"):
-        image_slice(drawn_set(2, 4, 2))
+        image_slice(drawn_set(2, 4, 2, seed=0))
     plane = al.enumerate(LAYERS, al.Slice.through(*np.random.default_rng(2).uniform(size=(3, 48))))
     with pytest.raises(al.AffineLensError, match=r"give shape="):
         image_slice(plane)

@@ -103,7 +103,10 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_written(tmp_path:
 
 
 def test_the_command_compares_files(tmp_path: Path) -> None:
-    first, second = write_network(tmp_path / "a.npz", 2, 6, 2), write_network(tmp_path / "b.npz", 2, 4, 4, 2, seed=1)
+    first, second = (
+        write_network(tmp_path / "a.npz", 2, 6, 2, seed=0),
+        write_network(tmp_path / "b.npz", 2, 4, 4, 2, seed=1),
+    )
     done = run("study", "compare", first, second, "--box", -1, 1, "-o", tmp_path / "out", "--json")
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)["table"]

@@ -85,7 +85,7 @@ class Terminal:
         return self.process.returncode, output
 
 
-def write_network(path: Path, *sizes: int, seed: int = 0) -> Path:
+def write_network(path: Path, *sizes: int, seed: int) -> Path:
     """A random ReLU network of the given layer sizes as an .npz file."""
     layers = random_layers(sizes, seed, bias=1)
     weights = {f"W{i}": weight for i, (weight, _) in enumerate(layers)}

@@ -13,7 +13,7 @@ Bytes = NDArray[np.uint8]
 NUMPY = b"numpy.core.multiarray\n_reconstruct\n"
 
 
-def random_images(count: int, *shape: int, seed: int = 0) -> tuple[Bytes, Bytes]:
+def random_images(count: int, *shape: int, seed: int) -> tuple[Bytes, Bytes]:
     """Images and labels, every class among them if there are ten or more."""
     generator = np.random.default_rng(seed)
     pixels = generator.integers(0, 256, (count, *shape), dtype=np.uint8)

@@ -18,5 +18,5 @@ def tent(depth: int) -> Any:
     return [fold, *[again] * (depth - 1), ([[1.0, -1.0]], [0.0])]
 
 
-def random_set(*sizes: int, seed: int = 0, **options: Any) -> al.RegionSet:
+def random_set(*sizes: int, seed: int, **options: Any) -> al.RegionSet:
     return al.enumerate(random_layers(sizes, seed), al.Box(-1, 1, dim=sizes[0]), workers=1, **options)

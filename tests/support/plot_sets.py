@@ -15,7 +15,7 @@ from support.random_networks import random_layers
 Floats = NDArray[np.float64]
 
 
-def drawn_set(*sizes: int, seed: int = 0) -> al.RegionSet:
+def drawn_set(*sizes: int, seed: int) -> al.RegionSet:
     """A random ReLU network on the box from -1 to 1."""
     return al.enumerate(random_layers(sizes, seed), al.Box(-1, 1, dim=sizes[0]))
 

@@ -27,7 +27,7 @@ GARBAGE = {
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    return write_network(tmp_path / "net.npz", 2, 4, 1)
+    return write_network(tmp_path / "net.npz", 2, 4, 1, seed=0)
 
 
 @pytest.fixture

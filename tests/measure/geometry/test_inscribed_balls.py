@@ -28,7 +28,7 @@ def largest_ball(weight: np.ndarray, offset: np.ndarray) -> float:
 
 @pytest.mark.parametrize("sizes", [(1, 9, 9, 1), (2, 12, 12, 2), (3, 8, 6, 1)])
 def test_no_ball_is_larger(sizes: tuple[int, ...]) -> None:
-    rs = random_set(*sizes)
+    rs = random_set(*sizes, seed=0)
     radii, errors = rs.column("inradius"), rs.column("inradius_error")
     assert errors.max() < 1e-9
     for index in range(0, len(rs), max(1, len(rs) // 40)):
