@@ -6,7 +6,7 @@ import json
 import signal
 from pathlib import Path
 
-from command_line import SOME_REGIONS, Terminal, report, write_network
+from support.command_line import SOME_REGIONS, Terminal, report, write_network
 
 
 def test_max_regions_equal_to_the_count_is_complete(cross: Path) -> None:
@@ -14,7 +14,7 @@ def test_max_regions_equal_to_the_count_is_complete(cross: Path) -> None:
 
 
 def test_interrupt_of_a_count_reports_what_was_found(tmp_path: Path) -> None:
-    model = write_network(tmp_path / "big.npz", 5, 200, 200, 2)
+    model = write_network(tmp_path / "big.npz", 5, 200, 200, 2, seed=0)
     terminal = Terminal("count", model, "--box", -1, 1, "--json")
     assert terminal.read_until(SOME_REGIONS)
     terminal.process.send_signal(signal.SIGINT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from command_line import COLUMNS, report, run
+from support.command_line import COLUMNS, report, run
 
 
 def test_demo_explains_itself_within_a_terminal(tmp_path: Path) -> None:

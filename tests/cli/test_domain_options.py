@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from command_line import report, run, write_domain, write_network
+from support.command_line import report, run, write_domain, write_network
 
 PROPERTY = """(declare-const X_0 Real) (declare-const X_1 Real) (declare-const X_2 Real) (declare-const Y_0 Real)
 (assert (and (>= X_1 -1) (<= X_1 1) (= X_2 0.1)))
@@ -21,7 +21,7 @@ PROPERTY = """(declare-const X_0 Real) (declare-const X_1 Real) (declare-const X
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A network of three inputs, points of its input space in several formats, and a property."""
-    write_network(tmp_path / "net.npz", 3, 8, 6, 1)
+    write_network(tmp_path / "net.npz", 3, 8, 6, 1, seed=0)
     write_domain(tmp_path / "cube.npz", np.vstack([np.eye(3), -np.eye(3)]), np.ones(6))
     points = {"a": [0.0, 0.0, 0.5], "b": [1.0, 0.5, 0.0], "c": [-0.5, 1.0, 0.25]}
     np.save(tmp_path / "a.npy", np.array([points["a"]]))
@@ -159,7 +159,7 @@ def test_what_says_no_domain_is_refused(folder: Path, arguments: str, problem: s
 
 
 def test_a_property_of_another_network_is_refused(folder: Path) -> None:
-    write_network(folder / "other.npz", 2, 4, 1)
+    write_network(folder / "other.npz", 2, 4, 1, seed=0)
     done = run("count", "other.npz", "--vnnlib", "p.vnnlib", cwd=folder)
     assert done.returncode == 2
     assert "p.vnnlib: the property speaks of 3 inputs but the network has 2" in done.stderr

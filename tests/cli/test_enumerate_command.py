@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import affinelens as al
-from command_line import SOME_REGIONS, Terminal, report, run, write_network
+from support.command_line import SOME_REGIONS, Terminal, report, run, write_network
 
 
 def test_enumerate_saves_what_python_loads(cross: Path, tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_enumerate_overwrites_only_when_asked(cross: Path, tent: Path, tmp_path:
 
 
 def test_interrupt_saves_what_was_found(tmp_path: Path) -> None:
-    model = write_network(tmp_path / "big.npz", 5, 200, 200, 2)
+    model = write_network(tmp_path / "big.npz", 5, 200, 200, 2, seed=0)
     run_path = tmp_path / "run"
     terminal = Terminal("enumerate", model, "--box", -1, 1, "--workers", 2, "-o", run_path)
     assert terminal.read_until(SOME_REGIONS)

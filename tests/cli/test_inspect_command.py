@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from command_line import COLUMNS, report, run
-from onnx_models import model, node, save
+from support.command_line import COLUMNS, report, run
+from support.onnx_models import model, node, save
 
 FLOAT = 1
 

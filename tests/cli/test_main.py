@@ -10,7 +10,7 @@ import pytest
 
 import affinelens as al
 from affinelens.cli.commands import commands
-from command_line import COLUMNS, COMMAND, PATIENCE, run
+from support.command_line import COLUMNS, COMMAND, PATIENCE, run
 
 
 @pytest.mark.parametrize("arguments", [[], *([name] for name in commands.commands)])

@@ -10,13 +10,13 @@ import pyarrow.parquet
 import pytest
 
 import affinelens as al
-from command_line import run, write_network
-from measure.measured import random_set
+from support.command_line import run, write_network
+from support.measured import random_set
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    return random_set(2, 6, 5, 2).save(tmp_path / "run")
+    return random_set(2, 6, 5, 2, seed=0).save(tmp_path / "run")
 
 
 def test_metrics_are_printed(saved: Path) -> None:
@@ -59,7 +59,7 @@ def test_bad_options_get_one_sentence(saved: Path, tmp_path: Path, arguments: li
 
 
 def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
-    write_network(tmp_path / "net.npz", 2, 3, 1)
+    write_network(tmp_path / "net.npz", 2, 3, 1, seed=0)
     failed = run("measure", tmp_path)
     assert failed.returncode == 2
     assert "not a run directory" in failed.stderr

@@ -6,11 +6,11 @@ import json
 import re
 from pathlib import Path
 
-from command_line import COLUMNS, Terminal, write_network
+from support.command_line import COLUMNS, Terminal, write_network
 
 
 def test_progress_on_a_terminal_and_one_object_on_stdout(tmp_path: Path) -> None:
-    model = write_network(tmp_path / "big.npz", 5, 200, 200, 2)
+    model = write_network(tmp_path / "big.npz", 5, 200, 200, 2, seed=0)
     terminal = Terminal("count", model, "--box", -1, 1, "--time-limit", 2, "--json")
     code, output = terminal.finish()
     assert code == 0
@@ -20,7 +20,7 @@ def test_progress_on_a_terminal_and_one_object_on_stdout(tmp_path: Path) -> None
 
 
 def test_progress_of_many_stages_stays_on_one_line(tmp_path: Path) -> None:
-    model = write_network(tmp_path / "deep.npz", 3, *[24] * 19, 2)
+    model = write_network(tmp_path / "deep.npz", 3, *[24] * 19, 2, seed=0)
     terminal = Terminal("count", model, "--box", -4, 4, "--time-limit", 3)
     code, output = terminal.finish()
     assert code == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import affinelens as al
-from command_line import report, run, write_network
+from support.command_line import report, run, write_network
 
 
 @pytest.mark.parametrize("command", ["count", "enumerate"])
@@ -20,7 +20,7 @@ def test_text_says_how_many_and_how_it_ended(command: str, tent: Path) -> None:
 
 @pytest.mark.parametrize("command", ["count", "enumerate"])
 def test_json_agrees_with_python(command: str, tmp_path: Path) -> None:
-    model = write_network(tmp_path / "net.npz", 2, 8, 8, 2)
+    model = write_network(tmp_path / "net.npz", 2, 8, 8, 2, seed=0)
     found = report(command, model, "--box", -1, 1)
     assert found["regions"] == al.count(model, al.Box(-1, 1, dim=2), workers=1)
     assert found["status"] == "COMPLETE"
@@ -38,7 +38,7 @@ def test_engines_are_named_in_the_report(tent: Path) -> None:
 
 
 def test_workers_do_not_change_the_answer(tmp_path: Path) -> None:
-    model = write_network(tmp_path / "net.npz", 3, 16, 12, 2)
+    model = write_network(tmp_path / "net.npz", 3, 16, 12, 2, seed=0)
     alone, helped = (report("count", model, "--box", -1, 1, "--workers", workers) for workers in (1, 3))
     assert alone["layer_counts"] == helped["layer_counts"]
 
@@ -53,7 +53,7 @@ def test_max_regions_stops_early_and_says_so(command: str, cross: Path) -> None:
 
 @pytest.mark.parametrize("command", ["count", "enumerate"])
 def test_time_limit_stops_early_and_says_so(command: str, tmp_path: Path) -> None:
-    model = write_network(tmp_path / "big.npz", 5, 200, 200, 2)
+    model = write_network(tmp_path / "big.npz", 5, 200, 200, 2, seed=0)
     found = report(command, model, "--box", -1, 1, "--time-limit", 1.5)
     assert found["status"] == "TIME_LIMIT"
     assert found["layer_counts"][0] > 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import run
+from support.command_line import run
 
 SMALL = ("--seeds", 1, "--set", "widths=2,3", "--set", "dimensions=2", "--set", "epochs=2", "--workers", 1)
 

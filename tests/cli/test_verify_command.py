@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command_line import run
+from support.command_line import run
 
 PROPERTY = """
 (declare-const X_0 Real)

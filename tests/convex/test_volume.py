@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import brute_force
 from affinelens.convex.volume import cell_volumes
-from brute_force import Polytope, Row
+from support import brute_force
+from support.brute_force import Polytope, Row
 
 CLOSE = 1e-12
 volume_test = settings(deadline=None, derandomize=True, max_examples=60)

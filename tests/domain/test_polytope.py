@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import affinelens as al
 from affinelens.domain import domain_from_json
 from affinelens.errors import AffineLensError
-from brute_force import polytope
+from support.brute_force import polytope
 
 SQUARE = [[1, 0], [-1, 0], [0, 1], [0, -1]]
 TRIANGLE = ([[1, 0], [0, 1], [-1, -1]], [0, 0, 1])

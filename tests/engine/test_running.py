@@ -11,7 +11,7 @@ import affinelens as al
 from affinelens.engine import running, vertex
 from affinelens.engine.linear_program import depth_first
 from affinelens.walk import WHOLE_DOMAIN, Columns, Job, Limits, Outcome, Request, Selection, Status
-from random_layers import random_layers
+from support.random_networks import random_layers
 
 BOX = al.Box(-1, 1, dim=2)
 NETWORK = al.network(random_layers([2, 12, 10, 2], 3))

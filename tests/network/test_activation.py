@@ -15,8 +15,8 @@ from affinelens.errors import AffineLensError
 from affinelens.network import Activation, MaxGroups, PiecewiseLinear
 from affinelens.network.activation import OPEN
 from affinelens.network.enclosure import Enclosure
-from brute_force import Layer
-from networks import ABSOLUTE, HARD_TANH, LEAKY, LINEAR, NEGATIVE_SLOPE, RELU, ZIGZAG, activation, evaluate
+from support.brute_force import Layer
+from support.networks import ABSOLUTE, HARD_TANH, LEAKY, LINEAR, NEGATIVE_SLOPE, RELU, ZIGZAG, activation, evaluate
 
 MIXED = [RELU, LEAKY, NEGATIVE_SLOPE, ABSOLUTE, HARD_TANH, ZIGZAG, LINEAR]
 GROUPS = [1, 2, 4]

@@ -10,7 +10,7 @@ from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.proportional_rows import direction
 from affinelens.network.adjoint import Adjoint
 from affinelens.network.affine_functions import AffineFunctions, NetworkTerms
-from restrict.drawn import dense_network, pooled_network
+from support.random_networks import dense_network, pooled_network
 
 
 def _network(seed: int) -> tuple[Network, np.random.Generator]:

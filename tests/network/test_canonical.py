@@ -14,13 +14,13 @@ from affinelens.network import MaxGroups
 from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.canonical import input_chart
 from affinelens.network.enclosure import Enclosure
-from brute_force import Layer
-from networks import ABSOLUTE, HARD_TANH, LEAKY, RELU, ZIGZAG, activation, compiled, evaluate
+from support.brute_force import Layer
+from support.networks import ABSOLUTE, HARD_TANH, LEAKY, RELU, ZIGZAG, activation, compiled, evaluate
 
 every_seed = pytest.mark.parametrize("seed", range(6))
 
 
-def random_layers(seed: int, *, whole: bool) -> list[Layer]:
+def mixed_layers(seed: int, *, whole: bool) -> list[Layer]:
     """Three layers of mixed units and max groups; whole numbers and dyadic slopes make float64 exact."""
     rng = np.random.default_rng(seed)
 
@@ -68,7 +68,7 @@ def residual_values(seed: int, x: np.ndarray) -> np.ndarray:
 
 @every_seed
 def test_exact_evaluation_is_the_real_function(seed: int) -> None:
-    layers = random_layers(seed, whole=False)
+    layers = mixed_layers(seed, whole=False)
     net = compiled(layers)
     for x in random_points(seed):
         assert net.evaluate_exact(x.tolist()) == evaluate(layers, x.tolist())[0]
@@ -76,7 +76,7 @@ def test_exact_evaluation_is_the_real_function(seed: int) -> None:
 
 @every_seed
 def test_float64_evaluation_is_close_to_the_exact_one(seed: int) -> None:
-    layers = random_layers(seed, whole=True)
+    layers = mixed_layers(seed, whole=True)
     net = compiled(layers)
     points = random_points(seed)
     outputs = net(points)
@@ -88,7 +88,7 @@ def test_float64_evaluation_is_close_to_the_exact_one(seed: int) -> None:
 
 @every_seed
 def test_effective_maps_give_the_output_where_their_pattern_holds(seed: int) -> None:
-    layers = random_layers(seed, whole=True)
+    layers = mixed_layers(seed, whole=True)
     net = compiled(layers, output=([[1.0, 2.0, -1.0, 0.5]], [0.25]))
     for x in random_points(seed):
         _, pattern = evaluate(layers, x.tolist())
@@ -98,7 +98,7 @@ def test_effective_maps_give_the_output_where_their_pattern_holds(seed: int) -> 
 
 @every_seed
 def test_effective_maps_of_a_stage_read_only_earlier_stages(seed: int) -> None:
-    layers = random_layers(seed, whole=True)
+    layers = mixed_layers(seed, whole=True)
     net = compiled(layers)
     for x in random_points(seed, count=4):
         for stage, layer in enumerate(layers):
@@ -123,7 +123,7 @@ def test_residual_connections(seed: int) -> None:
 
 @every_seed
 def test_float64_forms_enclose_the_exact_ones_all_over_the_domain(seed: int) -> None:
-    layers = random_layers(seed, whole=False)
+    layers = mixed_layers(seed, whole=False)
     net = compiled(layers)
     reach = np.array([3.0, 2.0, 100.0, 1.0])
     chart = Enclosure.affine(input_chart(3), reach)
@@ -142,7 +142,7 @@ def test_float64_forms_enclose_the_exact_ones_all_over_the_domain(seed: int) -> 
 
 def test_forms_live_in_the_charts_coordinates() -> None:
     """On the line x = (1 - t, 2 t, 1/3) the output is an affine function of t."""
-    layers = random_layers(3, whole=True)
+    layers = mixed_layers(3, whole=True)
     chart = ExactMatrix.from_fractions(
         [[Fraction(-1), Fraction(1)], [Fraction(2), Fraction(0)], [Fraction(0), Fraction(1, 3)]]
     )
@@ -170,7 +170,7 @@ def test_cutting_at_the_outputs_adds_a_stage_and_keeps_the_function() -> None:
 
 
 def test_hyperplanes_are_named_by_stage_and_unit() -> None:
-    net = compiled(random_layers(0, whole=True))
+    net = compiled(mixed_layers(0, whole=True))
     assert net.break_offsets == (0, 8, 12, 19)
     assert net.locate_break(0) == (0, 0)
     assert net.locate_break(8) == (1, 0)
@@ -179,8 +179,8 @@ def test_hyperplanes_are_named_by_stage_and_unit() -> None:
 
 
 def test_equal_networks_have_equal_digests() -> None:
-    assert compiled(random_layers(1, whole=False)).digest == compiled(random_layers(1, whole=False)).digest
-    assert compiled(random_layers(1, whole=False)).digest != compiled(random_layers(2, whole=False)).digest
+    assert compiled(mixed_layers(1, whole=False)).digest == compiled(mixed_layers(1, whole=False)).digest
+    assert compiled(mixed_layers(1, whole=False)).digest != compiled(mixed_layers(2, whole=False)).digest
 
 
 def test_the_report_says_that_nothing_was_rounded() -> None:

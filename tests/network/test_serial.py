@@ -17,7 +17,7 @@ from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, Scale, Select, Sparse, Sum
 from affinelens.network.note import Note, NoteKind
 from affinelens.network.serial import network_from_data, network_to_data
-from networks import HARD_TANH, RELU, activation
+from support.networks import HARD_TANH, RELU, activation
 
 
 def rich_network() -> Network:

@@ -8,9 +8,9 @@ import pytest
 
 import affinelens as al
 from affinelens.plot import save_picture
-from plot_sets import drawn_set
+from support.plot_sets import drawn_set
 
-REGIONS = drawn_set(2, 4, 2)
+REGIONS = drawn_set(2, 4, 2, seed=0)
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])

@@ -8,7 +8,7 @@ from PIL import Image
 
 import affinelens as al
 from affinelens.plot import animation, evolution
-from plot_sets import drawn_set
+from support.plot_sets import drawn_set
 
 
 @dataclass

@@ -13,7 +13,7 @@ import affinelens as al
 from affinelens.measure.geometry.shared_sides import shared_sides
 from affinelens.plot import partition
 from affinelens.plot.fills import class_fills
-from plot_sets import area, drawn_set, linear_set, rings
+from support.plot_sets import area, drawn_set, linear_set, rings
 
 REGIONS = drawn_set(2, 8, 8, 3, seed=8)
 

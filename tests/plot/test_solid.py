@@ -8,9 +8,9 @@ import pytest
 import affinelens as al
 from affinelens.plot import solid
 from affinelens.plot.faces import border_faces, region_faces, section
-from plot_sets import RecordedPolygons, area, drawn_set
+from support.plot_sets import RecordedPolygons, area, drawn_set
 
-REGIONS = drawn_set(3, 6, 4, 2)
+REGIONS = drawn_set(3, 6, 4, 2, seed=0)
 TIED = al.enumerate([(np.eye(3), np.zeros(3)), (np.ones((1, 3)), np.zeros(1))], al.Box(-1, 1, dim=3))
 
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from affinelens.plot import layer_bars, volume_histogram
-from plot_sets import drawn_set
+from support.plot_sets import drawn_set
 
-REGIONS = drawn_set(3, 6, 4, 2)
+REGIONS = drawn_set(3, 6, 4, 2, seed=0)
 
 
 def test_every_region_is_in_one_bar_of_the_histogram() -> None:

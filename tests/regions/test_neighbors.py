@@ -9,7 +9,7 @@ import affinelens as al
 from affinelens.network import MaxGroups
 from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
-from restrict.drawn import dense_network, pooled_network, small_box
+from support.random_networks import dense_network, pooled_network, small_box
 
 
 def assert_neighbors_are_mutual(rs: al.RegionSet) -> int:

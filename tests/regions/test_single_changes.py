@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,8 +11,8 @@ from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
 from affinelens.regions import restricted_functions
 from affinelens.regions.single_changes import SingleChanges
-from random_layers import random_layers
-from restrict.drawn import dense_network, small_box
+from support.degenerate_networks import repeated_by_the_next_layer
+from support.random_networks import dense_network, random_layers, small_box
 
 
 def proved_and_true(rs: al.RegionSet) -> tuple[np.ndarray, np.ndarray]:
@@ -49,18 +47,10 @@ def test_of_generic_networks_all_facets_are_proved(sizes: list[int]) -> None:
     assert proved.all()
 
 
-def doubled(layers: Any) -> Any:
-    """The second layer's first unit is zero where the first layer's is off, and equal to it where that is on."""
-    (first, bias), (second, _), last = layers
-    second = second.copy()
-    second[0] = np.eye(len(first))[0]
-    return [(first, np.append(0.0, bias[1:])), (second, np.zeros(len(second))), last]
-
-
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_where_several_units_change_nothing_is_proved(seed: int, dim: int) -> None:
-    rs = al.enumerate(doubled(random_layers([dim, 6, 5, 1], seed)), al.Box(-1, 1, dim=dim))
+    rs = al.enumerate(repeated_by_the_next_layer(random_layers([dim, 6, 5, 1], seed)), al.Box(-1, 1, dim=dim))
     proved, true = proved_and_true(rs)
     assert not true.all()
     assert not np.any(proved & ~true)

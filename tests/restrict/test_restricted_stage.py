@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from affinelens.restrict import SwitchingChoices, restrict
-from restrict.drawn import dense_network, small_box
+from support.random_networks import dense_network, small_box
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +16,8 @@ from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
 from affinelens.restrict import restrict, subdivision
 from affinelens.walk import Progress
-from restrict.drawn import dense_network, rational_points, small_box
-from walks import all_ways, facets_by_pattern, walked
+from support.random_networks import dense_network, random_layers, rational_points, small_box
+from support.walks import all_ways, facets_by_pattern, walked
 
 
 @pytest.fixture(autouse=True)
@@ -29,10 +28,7 @@ def small_subdomains(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _network(seed: int, *, width: int = 8, inputs: int = 2) -> Network:
-    rng = np.random.default_rng(seed)
-    sizes = [inputs, width, width, width]
-    hidden = [(rng.normal(size=(b, a)), rng.normal(size=b) / 2) for a, b in pairwise(sizes)]
-    return al.network([*hidden, (rng.normal(size=(2, width)), np.zeros(2))])
+    return al.network(random_layers([inputs, width, width, width, 2], seed))
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import csv
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet
 import pytest
+import torch
 from torch import nn
 
 import affinelens as al
 from affinelens.study import compare
-from command_line import run, write_network
+from support.command_line import run, write_network
+from support.random_networks import random_layers
 
 BOX = al.Box(-1, 1, dim=2)
+SMALL = random_layers([2, 3, 1], seed=0)
 FILES = {"comparison.md", "comparison.csv", "comparison.parquet", "comparison.png", "comparison.svg"}
 
 
-def layers(*sizes: int, seed: int = 0) -> list[tuple[Any, Any]]:
-    generator = np.random.default_rng(seed)
-    return [(generator.normal(size=(n_out, n_in)), generator.normal(size=n_out)) for n_in, n_out in pairwise(sizes)]
-
-
 def test_the_table_holds_what_each_network_has_by_itself(tmp_path: Path) -> None:
-    models = {"wide": layers(2, 12, 2), "deep": layers(2, 6, 6, 6, 2, seed=1)}
+    models = {"wide": random_layers([2, 12, 2], seed=0), "deep": random_layers([2, 6, 6, 6, 2], seed=1)}
     found = compare(models, BOX, tmp_path / "out")
     assert {file.name for file in (tmp_path / "out").iterdir()} == FILES
     table = pyarrow.parquet.read_table(tmp_path / "out" / "comparison.parquet").to_pylist()
@@ -52,27 +48,30 @@ def test_the_table_holds_what_each_network_has_by_itself(tmp_path: Path) -> None
 
 
 def test_other_dimensions_are_compared_without_partitions(tmp_path: Path) -> None:
-    found = compare([layers(3, 5, 1), layers(3, 4, 4, 1)], al.Box(-1, 1, dim=3), tmp_path / "out")
+    models = [random_layers(sizes, seed=0) for sizes in ([3, 5, 1], [3, 4, 4, 1])]
+    found = compare(models, al.Box(-1, 1, dim=3), tmp_path / "out")
     assert list(found.regions) == ["model 0", "model 1"]
     assert "grid_order" not in found.table[0]
     assert {file.name for file in (tmp_path / "out").iterdir()} == FILES
 
 
 def test_torch_modules_are_compared(tmp_path: Path) -> None:
+    torch.manual_seed(0)
     module = nn.Sequential(nn.Linear(2, 5), nn.ReLU(), nn.Linear(5, 2))
-    found = compare({"module": module, "layers": layers(2, 5, 2)}, BOX, tmp_path / "out")
+    found = compare({"module": module, "layers": random_layers([2, 5, 2], seed=0)}, BOX, tmp_path / "out")
     assert len(found.regions["module"]) == al.count(module, BOX)
 
 
 def test_a_network_that_was_stopped_is_incomplete_in_the_report(tmp_path: Path) -> None:
-    compare({"cut": layers(2, 12, 2), "small": layers(2, 1, 2)}, BOX, tmp_path / "out", max_regions=5)
+    models = {"cut": random_layers([2, 12, 2], seed=0), "small": random_layers([2, 1, 2], seed=0)}
+    compare(models, BOX, tmp_path / "out", max_regions=5)
     report = (tmp_path / "out" / "comparison.md").read_text()
     assert "**cut** is incomplete" in report
     assert "**small** is incomplete" not in report
 
 
 def test_a_comparison_is_replaced_only_if_asked(tmp_path: Path) -> None:
-    models = [layers(2, 3, 1), layers(2, 4, 1)]
+    models = [SMALL, random_layers([2, 4, 1], seed=0)]
     compare(models, BOX, tmp_path / "out")
     with pytest.raises(al.AffineLensError, match="already holds a comparison"):
         compare(models, BOX, tmp_path / "out")
@@ -87,14 +86,14 @@ def test_a_comparison_is_replaced_only_if_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("models", "words"),
     [
-        ([layers(2, 3, 1)], "two models or more"),
+        ([SMALL], "two models or more"),
         ("a.onnx", "a list of models"),
         (["a.npz", "a.npz"], "given twice"),
-        ({"good": layers(2, 3, 1), "other": layers(3, 3, 1)}, "other: the network takes 3 inputs"),
-        ({"good": layers(2, 3, 1), "bad": 7}, "bad: cannot read a network from int"),
-        ({"good": layers(2, 3, 1), "bad": "none.npz"}, "^bad: none.npz: no such file"),
-        ([layers(2, 3, 1), "none.npz"], "^none.npz: no such file"),
-        ([layers(2, 3, 1), "some/none.npz"], "^some/none.npz: no such file"),
+        ({"good": SMALL, "other": random_layers([3, 3, 1], seed=0)}, "other: the network takes 3 inputs"),
+        ({"good": SMALL, "bad": 7}, "bad: cannot read a network from int"),
+        ({"good": SMALL, "bad": "none.npz"}, "^bad: none.npz: no such file"),
+        ([SMALL, "none.npz"], "^none.npz: no such file"),
+        ([SMALL, "some/none.npz"], "^some/none.npz: no such file"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_anything_is_written(tmp_path: Path, models: Any, words: str) -> None:
@@ -104,7 +103,10 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_written(tmp_path:
 
 
 def test_the_command_compares_files(tmp_path: Path) -> None:
-    first, second = write_network(tmp_path / "a.npz", 2, 6, 2), write_network(tmp_path / "b.npz", 2, 4, 4, 2, seed=1)
+    first, second = (
+        write_network(tmp_path / "a.npz", 2, 6, 2, seed=0),
+        write_network(tmp_path / "b.npz", 2, 4, 4, 2, seed=1),
+    )
     done = run("study", "compare", first, second, "--box", -1, 1, "-o", tmp_path / "out", "--json")
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)["table"]

@@ -21,7 +21,7 @@ from affinelens.study.convolution_study import STUDY
 from affinelens.study.data.image_sets import image_set
 from affinelens.study.image_architectures import lenet, strided_cnn
 from affinelens.study.setup import Setup
-from image_files import write_cifar10, write_mnist
+from support.image_files import write_cifar10, write_mnist
 
 SMALL: dict[str, Any] = {
     "seeds": 1, "workers": 1, "planes": 2, "epochs": (1,), "mnist_epochs": (2,), "cifar10_mlp": (8, 4),

@@ -13,7 +13,7 @@ import torch
 import affinelens as al
 from affinelens.study import names, side_by_side, study_directory
 from affinelens.study.study_run import STUDIES, StudyProgress, find
-from study.studies import SMALL, rows, run
+from support.studies import SMALL, rows, run
 
 FIGURES = {"activation": ("activation", "activation_surfaces")}
 

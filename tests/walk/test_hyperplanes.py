@@ -9,7 +9,7 @@ from affinelens.network.adjoint import Adjoint
 from affinelens.network.enclosure import Enclosure
 from affinelens.restrict import restrict
 from affinelens.walk import Hyperplanes
-from random_layers import random_layers
+from support.random_networks import random_layers
 
 
 def _hyperplanes() -> Hyperplanes:

@@ -18,7 +18,7 @@ from affinelens.study.data.image_sets import find_image_sets
 from affinelens.study.data.images import Images, ImageSet
 from affinelens.study.data.mnist import find_mnist, read_mnist
 from affinelens.study.data.pickled_batch import read_pickled_batch
-from image_files import NUMPY, idx_bytes, python2_batch, random_images, write_cifar10, write_mnist
+from support.image_files import NUMPY, idx_bytes, python2_batch, random_images, write_cifar10, write_mnist
 
 
 def refused(call: object, *arguments: object) -> str:
@@ -57,7 +57,7 @@ def test_cifar10_is_read_in_all_versions(tmp_path: Path, kind: str, inner: str) 
 
 
 def test_the_python_version_is_what_python_would_unpickle() -> None:
-    pixels, labels = random_images(3, 3, 32, 32)
+    pixels, labels = random_images(3, 3, 32, 32, seed=0)
     batch = pickle.loads(python2_batch(pixels, labels, NUMPY.replace(b".core", b"._core")), encoding="bytes")
     assert np.array_equal(batch[b"data"], pixels.reshape(3, -1))
     assert batch[b"labels"] == labels.tolist()
@@ -65,7 +65,7 @@ def test_the_python_version_is_what_python_would_unpickle() -> None:
 
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_batches_pickled_again_are_read(tmp_path: Path, protocol: int) -> None:
-    pixels, labels = random_images(12, 3072)
+    pixels, labels = random_images(12, 3072, seed=0)
     held = {"data": pixels, "labels": labels.tolist(), "filenames": ["a.png"], "batch_label": b"one"}
     (tmp_path / "batch").write_bytes(pickle.dumps(held, protocol))
     found = read_pickled_batch(tmp_path / "batch")
@@ -74,7 +74,7 @@ def test_batches_pickled_again_are_read(tmp_path: Path, protocol: int) -> None:
 
 
 def test_several_npz_layouts_are_the_same_images(tmp_path: Path) -> None:
-    pixels, labels = random_images(10, 3, 32, 32)
+    pixels, labels = random_images(10, 3, 32, 32, seed=0)
     np.savez(
         tmp_path / "cifar10.npz", x_train=pixels.transpose(0, 2, 3, 1), y_train=labels[:, None].astype(np.int64),
         x_test=pixels.reshape(10, -1), y_test=labels,
@@ -157,7 +157,7 @@ def test_what_is_no_pickled_batch_is_refused(tmp_path: Path, data: bytes) -> Non
 
 
 def test_a_damaged_idx_file_is_refused(tmp_path: Path) -> None:
-    whole = idx_bytes(random_images(5, 28, 28)[0])
+    whole = idx_bytes(random_images(5, 28, 28, seed=0)[0])
     for name, data, word in (
         ("a", b"", "not an IDX file"),
         ("b", b"\x89PNG" + whole, "not an IDX file"),
@@ -187,7 +187,7 @@ def test_wrong_shapes_and_labels_are_refused(tmp_path: Path) -> None:
     write_mnist(tmp_path, packed=False)
     images, labels = tmp_path / "train-images-idx3-ubyte", tmp_path / "train-labels-idx1-ubyte"
     good = images.read_bytes()
-    images.write_bytes(idx_bytes(random_images(40, 32, 32)[0]))
+    images.write_bytes(idx_bytes(random_images(40, 32, 32, seed=0)[0]))
     assert "32 x 32" in refused(read_mnist, tmp_path)
     images.write_bytes(good)
     labels.write_bytes(idx_bytes(np.zeros(39, dtype=np.uint8)))
@@ -207,7 +207,7 @@ def test_wrong_cifar10_files_are_refused(tmp_path: Path) -> None:
     (binary / "test_batch.bin").unlink()
     assert "lacks test_batch.bin" in refused(read_cifar10, binary)
     pickled = write_cifar10(tmp_path / "python", "python")
-    (pickled / "data_batch_1").write_bytes(python2_batch(*random_images(10, 3, 16, 16)))
+    (pickled / "data_batch_1").write_bytes(python2_batch(*random_images(10, 3, 16, 16, seed=0)))
     assert "shape (10, 768)" in refused(read_cifar10, pickled)
     (pickled / "data_batch_1").write_bytes(pickle.dumps({"images": [1]}, 3))
     assert "holds images" in refused(read_cifar10, pickled)
