@@ -34,7 +34,7 @@ def domain_cell(compiled: Compiled) -> tuple[Floats, Words]:
     state, arbiter = new_state(compiled, 1), Arbiter(compiled)
     while True:
         depth = int(state.control.depth)
-        stages = state.stack.frame[:depth].stage
+        stages = state.stack.frame["stage"][:depth]
         if depth and (stages[-1] >= 0 or state.control.emitted):
             cell = state.stack.frame[int(np.flatnonzero(stages < 0)[-1])]
             ids = state.arena.ids[cell.ids :][: cell.count]

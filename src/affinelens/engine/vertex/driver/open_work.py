@@ -47,7 +47,7 @@ def _stand_at(state: State, f: int, arena_used: int, ids_used: int) -> None:
             slot[frame[g].slot].side = frame[g].old_side
     control = state.control
     control.depth, control.arena_used, control.ids_used = f + 1, arena_used, ids_used
-    frame[:f].next = frame[:f].end
+    frame["next"][:f] = frame["end"][:f]
 
 
 def pending_share(compiled: Compiled, state: State) -> float:

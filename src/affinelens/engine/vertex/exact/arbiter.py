@@ -34,7 +34,7 @@ class Arbiter:
 
     def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
-        self._offsets = compiled.program.stage.break_offset.tolist()
+        self._offsets = compiled.program.stage["break_offset"].tolist()
         self._rows = compiled.program.domain_rows
         self._cube = self._rows + self._offsets[-1]
         self._points: OrderedDict[tuple[Row, ...], Point] = OrderedDict()
@@ -51,16 +51,17 @@ class Arbiter:
         self._stand(state)
         count = int(state.control.requests)
         places: dict[int, list[int]] = {}
-        for request in state.requests[:count]:
-            vertex = int(request.vertex)
+        requests = state.requests[:count]
+        asked = zip(requests["vertex"].tolist(), requests["place"].tolist(), strict=True)
+        for number, (vertex, place) in enumerate(asked):
             if vertex not in places:
                 places[vertex] = self._places(state, vertex)
-            request.answer = self._sign(state, vertex, places[vertex], int(request.place))
+            requests["answer"][number] = self._sign(state, vertex, places[vertex], place)
         self.decided += count
 
     def _stand(self, state: State) -> None:
         """Forget the rows of where the walk stood before."""
-        stage = int(state.stack.frame[state.control.depth - 1].stage)
+        stage = int(state.stack.frame["stage"][state.control.depth - 1])
         self._exact_rows.stand(state.rows, max(stage, 0))
         self._rows_here = {}
 
@@ -128,8 +129,8 @@ class Arbiter:
         tight = np.bitwise_or.reduce(state.tight(state.arena.ids[start : start + count]), axis=0)
         facets = []
         for slot in _bits(tight):
-            row, orientation = self._row(state, int(state.stack.slot[slot].place))
-            facets.append((row, orientation * int(state.stack.slot[slot].side)))
+            row, orientation = self._row(state, int(state.stack.slot["place"][slot]))
+            facets.append((row, orientation * int(state.stack.slot["side"][slot])))
         if _is_inside([Fraction(y) for y in state.results.points[index].tolist()], facets):
             return None
         digits = 64
@@ -169,7 +170,7 @@ class Arbiter:
     def _places(self, state: State, vertex: int) -> list[int]:
         """The places of the rows that meet in a vertex."""
         slots = _bits(state.tight(np.array([vertex]))[0])
-        places: list[int] = state.stack.slot[slots].place.tolist()
+        places: list[int] = state.stack.slot["place"][slots].tolist()
         return places
 
     def _row(self, state: State, place: int) -> tuple[Row, int]:
@@ -188,7 +189,7 @@ class Arbiter:
 
     def _break(self, state: State, place: int) -> tuple[int, int]:
         """The stage of the break at a place, and its number there."""
-        number = int(state.rows.hyperplane[place].break_number)
+        number = int(state.rows.hyperplane["break_number"][place])
         stage = bisect_right(self._offsets, number) - 1
         return stage, number - self._offsets[stage]
 

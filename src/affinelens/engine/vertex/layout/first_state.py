@@ -40,7 +40,7 @@ class _Sizes:
     @classmethod
     def of(cls, compiled: Compiled) -> _Sizes:
         program = compiled.program
-        most = int(program.stage.breaks.max(initial=1))
+        most = int(program.stage["breaks"].max(initial=1))
         listed = max(most, 1 if compiled.is_box else program.domain_rows)
         return cls(program, most, 1 + 2 * program.dim // 60, max(1, -(-listed // 64)))
 
@@ -113,7 +113,7 @@ def _new_stack(sizes: _Sizes) -> Stack:
         slot=new_records(Slot, 64 * sizes.words),
         selected=np.arange(len(sizes.program.selection)),
     )
-    stack.slot.side = 1
+    stack.slot["side"] = 1
     return stack
 
 
@@ -136,11 +136,11 @@ def _new_functions(sizes: _Sizes) -> Functions:
     d, stages = sizes.program.dim, sizes.program.stages
     units, breaks_in_lanes = int(sizes.ends.unit_offset), int(sizes.ends.lane_offset)
     level = new_records(Level, stages + 1)
-    level.capacity = 24
-    room = level.capacity[:stages] * (d + 1) * sizes.program.stage[:stages].padded
-    level.start = (d + 1) * breaks_in_lanes + np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+    level["capacity"] = 24
+    room = level["capacity"][:stages] * (d + 1) * sizes.program.stage["padded"][:stages]
+    level["start"] = (d + 1) * breaks_in_lanes + np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
     return Functions(
-        levels=aligned((int(level.start[-1]),)),
+        levels=aligned((int(level["start"][-1]),)),
         level=level,
         hyperplane=HyperplaneColumns(*(aligned((breaks_in_lanes,)) for _ in HyperplaneColumns._fields)),
         unit=UnitColumns(aligned((units,)), aligned((units,))),
@@ -162,9 +162,9 @@ def _fill_rows(state: State, compiled: Compiled) -> None:
     size = np.abs(table[:, : d + 1]).sum(axis=1)
     error = np.where(np.arange(len(table)) < count, 4 * 2.0**-53 * size, 0.0)
     hyperplane, block = state.rows.hyperplane, state.rows.block
-    hyperplane.break_number, hyperplane.row_size, hyperplane.constant_error = -1, size, error
-    hyperplane.row_base = 2 * error + (d + 8) * 2.0**-53 * size
-    columns = [table[:count, : d + 1].T, hyperplane.row_base[None, :count], hyperplane.row_size[None, :count]]
+    hyperplane["break_number"], hyperplane["row_size"], hyperplane["constant_error"] = -1, size, error
+    hyperplane["row_base"] = 2 * error + (d + 8) * 2.0**-53 * size
+    columns = [table[:count, : d + 1].T, hyperplane["row_base"][None, :count], hyperplane["row_size"][None, :count]]
     block[: (d + 3) * padded(count)].reshape(d + 3, -1)[:, :count] = np.concatenate(columns)
     for place in [*range(count), *range(cube, cube + 2 * d)]:
         row = integers[place] if place < count else [int(a) for a in table[place, : d + 1]]
@@ -191,13 +191,13 @@ def _fill_root(state: State, compiled: Compiled) -> None:
         slots = np.where(upper, 2 * k + 1, 2 * k)
         state.arena.bits[number, slots // 64] |= np.uint64(1) << (slots % 64).astype(np.uint64)
     state.arena.x[:corners, d] = 1.0
-    if np.any(program.stage.quantum > 0):
+    if np.any(program.stage["quantum"] > 0):
         for v in range(corners):
             whole = _as_integers(np.append(state.arena.x[v, :d], 1.0), 2**31)
             if whole is not None:
                 state.arena.whole[v, : d + 1] = whole
     first_place = 0 if compiled.is_box else len(state.rows.row) - 2 * d
-    state.stack.slot[: 2 * d].place = np.arange(first_place, first_place + 2 * d)
+    state.stack.slot["place"][: 2 * d] = np.arange(first_place, first_place + 2 * d)
     state.arena.ids[:corners] = number
     root = state.stack.frame[0]
     root.stage, root.phase, root.kind, root.slot = -1, phases.OPEN, kinds.DOMAIN, -1

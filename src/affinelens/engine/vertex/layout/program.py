@@ -192,7 +192,7 @@ def _stages(
     dim = parts[0].numbers.fixed.shape[1] - 1 if parts else 0
     break_offset = _offsets(len(part.activation.breaks) for part in parts)
     target_rounding = [
-        max([parts[t].rounding for t in target[int(a) : int(b)].stage], default=0.0) for a, b in pairwise(first_target)
+        max([parts[t].rounding for t in target["stage"][int(a) : int(b)]], default=0.0) for a, b in pairwise(first_target)
     ]
     return records_of(
         StageRow,
@@ -261,10 +261,10 @@ def _copies(parts: Sequence[StageParts]) -> Records[CopyRow]:
     lanes = _offsets(part.padded_breaks for part in parts)
     breaks = _offsets(len(part.activation.breaks) for part in parts)
     table = new_records(CopyRow, int(units[-1]))
-    table.lane = table.break_number = table.first_like = -1
+    table["lane"] = table["break_number"] = table["first_like"] = -1
     for index, part in enumerate(parts):
         if part.grouped:
-            table.first_like[units[index] : units[index] + part.units] = part.numbers.first_like
+            table["first_like"][units[index] : units[index] + part.units] = part.numbers.first_like
             for unit, source, copied in part.copies():
                 table[units[index] + unit].lane = lanes[source] + copied
                 table[units[index] + unit].break_number = breaks[source] + copied

@@ -1,7 +1,8 @@
 """Tables of records: a class says by its fields what one row holds, and kernels and Python read it by those names.
 
-``table[i].field`` is one number in both, and ``table.field`` a column in Python. A field ``int`` is an int64, a field
-``float`` a float64. Names that NumPy's own records have, such as ``size`` or ``base``, are not for fields.
+``table[i].field`` is one number in both, and ``table["field"]`` a column in Python, where reading one number by its name
+takes longer than reading a column. A field ``int`` is an int64, a field ``float`` a float64. Names that NumPy's own
+records have, such as ``size`` or ``base``, are not for fields.
 """
 
 from __future__ import annotations
@@ -28,19 +29,17 @@ if TYPE_CHECKING:
         @overload
         def __getitem__(self, place: int | np.integer[Any] | tuple[int, int]) -> Row: ...
         @overload
-        def __getitem__(self, places: slice | NDArray[Any] | list[int]) -> Any: ...
+        def __getitem__(self, places: slice | NDArray[Any] | list[int] | str) -> Any: ...
         def __getitem__(self, place: Any) -> Any: ...
-        def __setitem__(self, place: Any, row: Row) -> None: ...
-        def __getattr__(self, field: str) -> Any: ...
-        def __setattr__(self, field: str, column: Any) -> None: ...
+        def __setitem__(self, place: Any, row: Any) -> None: ...
 
 else:
-    Records = np.recarray
+    Records = np.ndarray
 
 
 def new_records(kind: type[Row], shape: int | tuple[int, ...]) -> Records[Row]:
     """A table of records whose fields are all zero."""
-    table: Any = np.zeros(shape, dtype=_row_type(tuple(kind.__annotations__.items()))).view(np.recarray)
+    table: Any = np.zeros(shape, dtype=_row_type(tuple(kind.__annotations__.items())))
     return table
 
 
@@ -51,7 +50,7 @@ def records_of(kind: type[Row], **columns: Sequence[float] | NDArray[Any]) -> Re
     )
     for name, column in columns.items():
         table[name][: len(column)] = column
-    return cast("Records[Row]", table.view(np.recarray))
+    return cast("Records[Row]", table)
 
 
 def new_record(kind: type[Row]) -> Row:

@@ -172,14 +172,14 @@ class State(NamedTuple):
 
     def _with_more_levels(self) -> State:
         level: Records[Level] = resized(self.functions.level, len(self.functions.level))
-        starts = self.functions.level.start
+        starts = self.functions.level["start"]
         sizes = np.diff(starts)
         moved = starts[0] + np.concatenate([[0], np.cumsum(2 * sizes)])
         levels = aligned((int(moved[-1]),))
         levels[: starts[0]] = self.functions.levels[: starts[0]]
         for stage, size in enumerate(sizes.tolist()):
             levels[moved[stage] : moved[stage] + size] = self.functions.levels[starts[stage] :][:size]
-        level.start, level.capacity = moved, 2 * level.capacity
+        level["start"], level["capacity"] = moved, 2 * level["capacity"]
         return self._replace(functions=self.functions._replace(levels=levels, level=level))
 
     def tight(self, vertices: NDArray[np.integer[Any]]) -> Words:
