@@ -13,7 +13,7 @@ from affinelens.engine.vertex.kernels.counting import conclude_section, next_sec
 from affinelens.engine.vertex.kernels.cutting import cut, next_child
 from affinelens.engine.vertex.kernels.frames import pop
 from affinelens.engine.vertex.kernels.group_splitting import CHOSEN, WON, next_candidate, next_rival, win
-from affinelens.engine.vertex.kernels.intrinsics import index
+from affinelens.kernels.intrinsics import index
 from affinelens.engine.vertex.kernels.last_cut import ORDINARY_CUT, halve
 from affinelens.engine.vertex.kernels.signs import evaluate
 from affinelens.engine.vertex.kernels.stage_passing import leave, settle

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.kernels.intrinsics import index
+from affinelens.kernels.intrinsics import index
 from affinelens.engine.vertex.kernels.edges import copy_level, cross_edges, list_edges, separate
 from affinelens.engine.vertex.kernels.error_bounds import value_bound
 from affinelens.engine.vertex.kernels.frames import pop, push, take_slot

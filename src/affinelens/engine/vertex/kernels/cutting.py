@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from affinelens.engine.vertex.kernels.intrinsics import index
+from affinelens.kernels.intrinsics import index
 from affinelens.engine.vertex.kernels.edges import copy_level, cross_edges, list_edges, separate
 from affinelens.engine.vertex.kernels.emission import emit
 from affinelens.engine.vertex.kernels.frames import pop, push, take_slot

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.engine.vertex.kernels.intrinsics import load_bytes
+from affinelens.kernels.intrinsics import load_bytes
 from affinelens.engine.vertex.kernels.row_values import value_at
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program_records import Program

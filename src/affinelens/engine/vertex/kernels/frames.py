@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from affinelens.engine.vertex.kernels.intrinsics import index
+from affinelens.kernels.intrinsics import index
 from affinelens.engine.vertex.layout.state import Stack, State
 from affinelens.kernels.bits import NONE, lowest_bit
 from affinelens.kernels.compilation import inlined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from affinelens.engine.vertex.kernels.intrinsics import index
+from affinelens.kernels.intrinsics import index
 from affinelens.engine.vertex.kernels.frames import pop, push
 from affinelens.engine.vertex.kernels.selecting import select_winner
 from affinelens.engine.vertex.kernels.sums import inherit_sums

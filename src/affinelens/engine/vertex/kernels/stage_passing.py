@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from affinelens.engine.vertex.kernels.intrinsics import index
+from affinelens.kernels.intrinsics import index
 from affinelens.engine.vertex.kernels.counting import count_frame
 from affinelens.engine.vertex.kernels.cutting import record_signs
 from affinelens.engine.vertex.kernels.emission import emit

@@ -192,7 +192,8 @@ def _stages(
     dim = parts[0].numbers.fixed.shape[1] - 1 if parts else 0
     break_offset = _offsets(len(part.activation.breaks) for part in parts)
     target_rounding = [
-        max([parts[t].rounding for t in target["stage"][int(a) : int(b)]], default=0.0) for a, b in pairwise(first_target)
+        max([parts[t].rounding for t in target["stage"][int(a) : int(b)]], default=0.0)
+        for a, b in pairwise(first_target)
     ]
     return records_of(
         StageRow,

@@ -1,7 +1,7 @@
 """Tables of records: a class says by its fields what one row holds, and kernels and Python read it by those names.
 
-``table[i].field`` is one number in both, and ``table["field"]`` a column in Python, where reading one number by its name
-takes longer than reading a column. A field ``int`` is an int64, a field ``float`` a float64. Names that NumPy's own
+``table[i].field`` is one number in both, and ``table["field"]`` a column in Python, where that takes less time than
+one number by its name. A field ``int`` is an int64, a field ``float`` a float64. Names that NumPy's own
 records have, such as ``size`` or ``base``, are not for fields.
 """
 
