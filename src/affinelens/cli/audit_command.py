@@ -20,7 +20,7 @@ def audit_command(run: str, samples: int, seed: int, as_json: bool) -> int:
     Says what was proved, measured and sampled. The exit status is 0 if nothing failed, 1 if something did, 2 for bad
     input.
     """
-    report = load(require_name(run, "-o", "a directory")).audit(samples=samples, seed=seed)
+    report = load(require_name(run, "RUN", "a directory")).audit(samples=samples, seed=seed)
     if as_json:
         print_json(report.to_json() | {"run": run})
     else:
