@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 import affinelens as al
+from affinelens.arithmetic.highs import Solver
 from affinelens.engine import running, vertex
 from affinelens.engine.linear_program import depth_first
+from affinelens.engine.linear_program.cell_search import sub_cells
+from affinelens.engine.linear_program.helpers import Task
+from affinelens.engine.linear_program.problem import Cell, Problem
+from affinelens.engine.linear_program.proofs import Tally
 from affinelens.walk import WHOLE_DOMAIN, Columns, Job, Limits, Outcome, Request, Selection, Status
 from support.random_networks import random_layers
 
@@ -88,6 +93,53 @@ def test_open_work_of_a_stopped_walk_is_the_rest(engine: str, step: int, workers
     assert sorted(found) == sorted(row.tobytes() for row in whole.patterns)
     if workers == 1:
         assert found == [row.tobytes() for row in whole.patterns]
+
+
+class AtOnce:
+    """One helper that delivers all children of a parent at the same moment."""
+
+    def __init__(self, problem: Problem, facets: bool) -> None:
+        self._problem = problem
+        self._facets = facets
+        self._has_started = False
+        self.tasks: list[Task] = []
+
+    def start(self, count: int) -> None:
+        self._has_started = True
+
+    @property
+    def idle(self) -> bool:
+        return self._has_started and not self.tasks
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.tasks)
+
+    def give(self, task: Task, returned: list[Task]) -> None:
+        self.tasks.append(task)
+
+    def collect(self, returned: list[Task], timeout: float) -> tuple[list[tuple[tuple[int, ...], Cell]], Tally]:
+        tally, children = Tally(), []
+        for task in self.tasks:
+            cells = sub_cells(self._problem, Solver(), task.cell, tally, facets=self._facets)
+            children += [((*task.place, number), cell) for number, cell in enumerate(cells)]
+        self.tasks = []
+        return children, tally
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("step", [1, 3])
+def test_what_a_helper_delivered_when_the_limit_came_is_open_work(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(depth_first, "_HELPERS_AFTER", 0.0)
+    monkeypatch.setattr(depth_first, "Pool", AtOnce)
+    whole, found, further = ask("linear_program"), list[bytes](), dict[str, object]()
+    while further.get("open_work") != ():
+        outcome = ask("linear_program", limits=Limits(max_regions=step, workers=2), **further)
+        found += [row.tobytes() for row in outcome.patterns]
+        further = {"open_work": outcome.open_work}
+    assert sorted(found) == sorted(row.tobytes() for row in whole.patterns)
 
 
 def test_a_count_stopped_by_its_time_goes_on_where_it_stopped() -> None:

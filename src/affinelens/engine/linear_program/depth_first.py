@@ -14,6 +14,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -90,9 +91,9 @@ class _Walk:
             if self._asked.begins:
                 self._enter((), root_cell(self._problem, self._solver, self._tally))
             while self._open or self._returned or self._pool.busy:
-                self._give()
                 while self._returned:
                     self._take_up(self._returned.pop())
+                self._give()
                 if self._open:
                     self._take(self._open[-1])
                 self._collect(0.0 if self._open or self._returned else _REPORT_EVERY)
@@ -108,7 +109,7 @@ class _Walk:
         return self._outcome()
 
     def _take_up(self, task: Task) -> None:
-        """Go on with a parent whose search was broken off, or accept a region that did not fit before."""
+        """Search a parent, or go on where its search was broken off; or accept a region."""
         if task.cell.depth == self._depth:
             self._accept(task.place, task.cell)
         else:
@@ -130,10 +131,7 @@ class _Walk:
         return min((task.next_place for task in waiting), default=(sys.maxsize,))
 
     def _children(self, cell: Cell, skip: int = 0) -> Iterator[Cell]:
-        children = sub_cells(self._problem, self._solver, cell, self._tally, facets=self._facets)
-        for _ in range(skip):
-            next(children)
-        return children
+        return islice(sub_cells(self._problem, self._solver, cell, self._tally, facets=self._facets), skip, None)
 
     def _take(self, parent: _Open) -> None:
         """Take a parent's next child and go into it; close the parent if there is none."""
@@ -180,7 +178,7 @@ class _Walk:
         self._tally.add(tally)
         for place, child in children:
             self._count(child)
-            self._enter(place, child)
+            self._returned.append(Task(place, child))
 
     def _accept(self, place: Place, region: Cell) -> None:
         if self._limits.max_regions is not None and self._counts[-1] >= self._limits.max_regions:
