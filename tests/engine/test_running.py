@@ -15,6 +15,7 @@ from affinelens.engine.linear_program.cell_search import sub_cells
 from affinelens.engine.linear_program.helpers import Task
 from affinelens.engine.linear_program.problem import Cell, Problem
 from affinelens.engine.linear_program.proofs import Tally
+from affinelens.restrict import subdivision
 from affinelens.walk import WHOLE_DOMAIN, Columns, Job, Limits, Outcome, Request, Selection, Status
 from support.random_networks import random_layers
 
@@ -93,6 +94,25 @@ def test_open_work_of_a_stopped_walk_is_the_rest(engine: str, step: int, workers
     assert sorted(found) == sorted(row.tobytes() for row in whole.patterns)
     if workers == 1:
         assert found == [row.tobytes() for row in whole.patterns]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("step", [7, 40])
+def test_open_work_of_a_domain_in_subdomains_is_the_rest(
+    step: int, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = ask("vertex")
+    monkeypatch.setattr(vertex, "_MANY_COEFFICIENTS", 1)
+    monkeypatch.setattr(subdivision, "_MANY_SWITCHING", 4)
+    found, further = list[bytes](), dict[str, object]()
+    while further.get("open_work") != ():
+        outcome = ask("vertex", limits=Limits(max_regions=step, workers=workers), **further)
+        assert outcome.restricted is not None
+        assert len(outcome.restricted.subdomains) > 1
+        assert outcome.switching is not None
+        found += [row.tobytes() for row in outcome.switching.whole(outcome.patterns)]
+        further = {"open_work": outcome.open_work}
+    assert sorted(found) == sorted(row.tobytes() for row in whole.patterns)
 
 
 class AtOnce:
