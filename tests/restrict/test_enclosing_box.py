@@ -48,9 +48,15 @@ def test_halves_make_it_up_and_cut_its_longest_side(slanted: bool, longest: int)
     assert np.array_equal(above.upper, box.upper)
 
 
-def test_bounds_that_have_no_middle_in_float64_are_still_within() -> None:
-    box = EnclosingBox(np.array([0.1]), np.array([np.nextafter(0.1, 1)]))
-    chart = box.over(al.Box(0, 1, dim=1).frame.chart)
-    ((slope, middle),) = chart.to_fractions()
-    assert middle - slope <= box.lower[0]
-    assert middle + slope >= box.upper[0]
+@pytest.mark.parametrize("seed", range(5))
+def test_however_its_middle_and_reach_are_rounded_it_is_within(seed: int) -> None:
+    """Of hundreds of boxes whose bounds have different exponents, some have a reach that rounds down."""
+    generator = np.random.default_rng(seed)
+    lower = generator.uniform(-1, 1, 200) * 2.0 ** generator.integers(-60, 60, 200)
+    upper = lower + np.abs(generator.uniform(0, 1, 200)) * 2.0 ** generator.integers(-60, 60, 200)
+    narrow = np.nextafter(lower, np.inf)
+    for low, high in ((lower, np.maximum(upper, narrow)), (lower, narrow)):
+        chart = EnclosingBox(low, high).over(al.Box(0, 1, dim=200).frame.chart).to_fractions()
+        for axis, row in enumerate(chart):
+            assert row[-1] - row[axis] <= low[axis]
+            assert row[-1] + row[axis] >= high[axis]

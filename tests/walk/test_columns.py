@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.walk import Columns
+from affinelens.walk import Columns, JoinedLater
 from affinelens.walk.columns import Vertices
 from support.random_networks import random_layers
 
@@ -76,3 +76,32 @@ def test_vertices_with_more_hyperplanes_widen_those_with_fewer() -> None:
     joined = Vertices.joined([narrow, wide])
     assert joined.tight.tolist() == [[1, 0], [2, 0], [0, 1], [4, 0]]
     assert joined.offsets.tolist() == [0, 2, 4]
+
+
+def test_a_part_without_regions_changes_nothing_and_copies_nothing(columns: Columns) -> None:
+    assert Columns.joined([columns[0:0], columns, columns[0:0]]) is columns
+    assert len(Columns.joined([columns[0:0], columns[0:0]])) == 0
+
+
+def test_what_a_walk_found_in_parts_is_joined_once_and_only_when_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined: list[Columns] = []
+    join = Columns.joined
+
+    def counted(parts: list[Columns]) -> Columns:
+        joined.append(join(parts))
+        return joined[-1]
+
+    monkeypatch.setattr(Columns, "joined", counted)
+    model = random_layers([2, 7, 6, 1], seed=0)
+    rs = al.enumerate(model, al.Box(-1, 1, dim=2), engine="vertex", max_regions=20)
+    assert len(rs) == 20
+    assert joined == []
+    assert rs.outcome.table is joined[0]
+    assert replace(rs.outcome, seconds=0.0).table is joined[0]
+
+
+def test_parts_that_are_joined_later_are_those_joined_at_once(columns: Columns) -> None:
+    later = JoinedLater([columns[:4], columns[4:]])
+    found = later()
+    assert [region(found, i) for i in range(len(found))] == [region(columns, i) for i in range(len(columns))]
+    assert later() is found

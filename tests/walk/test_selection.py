@@ -50,3 +50,13 @@ def test_stored_and_whole_patterns_select_the_same(seed: int) -> None:
         assert whole.stages == stored.stages
         assert set(map(tuple, whole.patterns.tolist())) == set(map(tuple, stored.patterns.tolist()))
         assert len(whole.patterns) == len(stored.patterns) == outcomes[0].regions
+
+
+def test_regions_elsewhere_are_none_of_those_here() -> None:
+    """The unit that separates two parts of the domain switches in neither, and only its constant piece tells."""
+    network = al.network([([[1.0], [1.0], [1.0]], [-0.2, -0.5, -0.8]), ([[1.0, 1.0, 1.0]], [0.0])])
+    left, right = al.Box(0, 0.4, dim=1), al.Box(0.6, 1, dim=1)
+    found = walk_by("vertex", network, left.frame, restrict(network, left.frame))
+    assert found.regions == 2
+    assert len(Selection(found, 1).read_by(restrict(network, right.frame)).patterns) == 0
+    assert len(Selection(found, 1).read_by(restrict(network, left.frame)).patterns) == 2

@@ -19,6 +19,8 @@ from affinelens.array_types import Floats
 _INFINITY = highspy.kHighsInf
 _ROWWISE = int(highspy.MatrixFormat.kRowwise)
 _MINIMISE = int(highspy.ObjSense.kMinimize)
+# A program that takes more steps than this for each of its rows and variables is going in circles.
+_STEPS_PER_CONSTRAINT = 100
 _NEWTON_STEPS = 12
 _NEWTON_ACCURACY = 1e-6
 
@@ -133,13 +135,22 @@ class Solver:
     def _solve(
         self, cost: Floats, rows: Floats, lower: Floats, low: Floats, high: Floats
     ) -> tuple[Floats, Floats] | None:
+        """The minimiser and the rows' multipliers; None if there is none, or HiGHS cannot take the numbers.
+
+        It does not return from a program with a number that is none.
+        """
         self.begin()
+        if not all(np.isfinite(part).all() for part in (cost, rows, lower, low, high)):
+            return None
         count, variables = rows.shape
         starts, columns, no_upper, continuous = _template(count, variables)
-        self._highs.passModel(
+        taken = self._highs.passModel(
             variables, count, rows.size, _ROWWISE, _MINIMISE, 0.0,
             cost, low, high, lower, no_upper, starts, columns, rows.ravel(), continuous,
         )  # fmt: skip
+        if taken == highspy.HighsStatus.kError:
+            return None
+        self._highs.setOptionValue("simplex_iteration_limit", _STEPS_PER_CONSTRAINT * (count + variables))
         self._highs.run()
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None

@@ -1,4 +1,8 @@
-"""Volumes of cells given by their vertices and, for each vertex, the hyperplanes it lies on."""
+"""Volumes of cells given by their vertices and, for each vertex, the hyperplanes it lies on.
+
+Each cell is measured in units of a box around it whose sides are powers of two, so that nothing on the way overflows or
+underflows that the volume itself does not, and volumes beyond float64 can still be compared.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +27,22 @@ def cell_volumes(vertices: Floats, ends: Indices, tight: Words, dim: int) -> Flo
             cell; others that touch it do no harm.
         dim: The dimension, at least 1.
     """
-    volumes = np.empty(len(ends))
-    _measure_cells(vertices, ends, tight, dim, new_faces(ends, tight, dim), volumes)
-    volumes /= factorial(dim)
+    with np.errstate(over="ignore", under="ignore"):
+        volumes: Floats = np.ldexp(*scaled_volumes(vertices, ends, tight, dim))
     return volumes
+
+
+def scaled_volumes(vertices: Floats, ends: Indices, tight: Words, dim: int) -> tuple[Floats, Indices]:
+    """As :func:`cell_volumes`, for each cell a number and the power of two to multiply it by."""
+    counts = np.diff(ends, prepend=0)
+    starts = ends - counts
+    extents = np.maximum.reduceat(vertices, starts) - np.minimum.reduceat(vertices, starts)
+    sides = np.frexp(extents)[1]
+    volumes = np.empty(len(ends))
+    scaled = np.ldexp(vertices, np.repeat(-sides, counts, axis=0))
+    _measure_cells(scaled, ends, tight, dim, new_faces(ends, tight, dim), volumes)
+    volumes /= factorial(dim)
+    return volumes, sides.sum(axis=1, dtype=np.int64)
 
 
 @entry

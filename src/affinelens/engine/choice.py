@@ -66,7 +66,7 @@ def choose(request: Request, deadline: Deadline = NEVER) -> Choice:
             return Choice(engine, obstacles[0] if obstacles else fit.reason, fit.restricted)
         obstacles.append(fit.obstacle)
     missing = request.needs - ENGINES[-1].abilities
-    raise AffineLensError(f"{_listed(missing)} cannot be found here: {obstacles[0]}; try a smaller domain")
+    raise AffineLensError(f"{_listed(missing)} cannot be found here: {obstacles[0]}; a slice has fewer dimensions")
 
 
 def _asked_for(request: Request, restriction: Callable[[], RestrictedNetwork]) -> Choice:

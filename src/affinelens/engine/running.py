@@ -8,7 +8,7 @@ from dataclasses import replace
 from affinelens.deadline import NEVER, Deadline, TimeIsUp
 from affinelens.engine.choice import Choice, choose
 from affinelens.kernels.announcement import telling
-from affinelens.walk import NO_DECISIONS, Columns, Outcome, Request, Status, waiting_for
+from affinelens.walk import NO_DECISIONS, Outcome, Request, Status, waiting_for
 
 
 def run(request: Request, choice: Choice | None = None) -> Outcome:
@@ -40,11 +40,9 @@ def perform(choice: Choice, request: Request, deadline: Deadline) -> Outcome:
 
 def _nothing_found(request: Request, engine: str) -> Outcome:
     """The outcome of a request whose time was up before the walk began."""
-    network = request.network
-    columns = Columns.of_no_regions(
-        int(network.choice_offsets[-1]), request.frame.dim, network.pattern_type, facets=request.wants_facets,
-        vertices=request.wants_vertices,
-    )  # fmt: skip
-    counts = (0,) * max(len(network.stages), 1)
+    counts = (0,) * max(len(request.network.stages), 1)
     certificate = replace(NO_DECISIONS, complete=False)
-    return Outcome(engine, Status.TIME_LIMIT, certificate, counts, 0.0, columns, share=0.0, open_work=request.open_work)
+    return Outcome(
+        engine, Status.TIME_LIMIT, certificate, counts, 0.0, request.no_columns(), share=0.0,
+        open_work=request.open_work,
+    )  # fmt: skip

@@ -5,17 +5,12 @@ from __future__ import annotations
 from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.network import Network
-from affinelens.restrict.bisection import merged
-from affinelens.restrict.break_signs import StageBounds
-from affinelens.restrict.exact_breaks import ExactBreaks
 from affinelens.restrict.extended_rows import ExtendedRows
-from affinelens.restrict.restricted_functions import RestrictedFunctions
-from affinelens.restrict.restricted_network import Clauses, RestrictedNetwork
+from affinelens.restrict.restricted_functions import ExactBreaks, RestrictedFunctions, ZeroFunctions
+from affinelens.restrict.restricted_network import Clauses, RestrictedNetwork, RestrictedStage, SwitchingChoices
 from affinelens.restrict.restricted_rows import RestrictedRows, restricted_rows
-from affinelens.restrict.restricted_stage import RestrictedStage
+from affinelens.restrict.stage_bounds import StageBounds, merged
 from affinelens.restrict.subdivision import Report, bound_subdomains
-from affinelens.restrict.switching_choices import SwitchingChoices
-from affinelens.restrict.zero_functions import ZeroFunctions
 
 __all__ = [
     "Clauses", "ExactBreaks", "ExtendedRows", "RestrictedFunctions", "RestrictedNetwork", "RestrictedRows",

@@ -8,8 +8,10 @@ platform has it: it is a few columns only, and the symbols, which are many, are 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma, upward
 from affinelens.array_types import Floats, Indices
 from affinelens.network.canonical import AffineSum
-from affinelens.network.linear_map import Chain, LinearMap, Sum, short_bits, shortened
+from affinelens.network.linear_map import Composite, LinearMap, short_bits, shortened
 
 # Extended precision, or float64 again on platforms without it.
 Extended = NDArray[np.longdouble]
@@ -67,19 +69,18 @@ class Form:
 
     def through(self, linear: LinearMap) -> Form:
         """The form behind a linear map."""
-        if isinstance(linear, Chain):
-            form = self
-            for step in linear.maps:
-                form = form.through(step)
-            return form
-        if isinstance(linear, Sum):
-            return added([self.through(term) for term in linear.maps])
+        if isinstance(linear, Composite):
+            return linear.through(lambda part, form: form.through(part), self)
         main, rounding = applied(linear, self.main)
         grown = (
             self.error + gamma(linear.roundings) * np.abs(self.symbols).sum(axis=1) if linear.roundings else self.error
         )
         error = upward(linear.apply_absolute(upward(grown)[:, None])[:, 0] + rounding)
         return _checked(main, linear.apply(self.symbols), error)
+
+    def __add__(self, other: Form) -> Form:
+        error = self.error + other.error + 2 * (self.roundable + other.roundable)
+        return _checked(self.main + other.main, self.symbols + other.symbols, upward(error))
 
     def scaled(self, slopes: Floats, offsets: Floats) -> Form:
         """``slopes * row + offsets``, row by row."""
@@ -116,15 +117,6 @@ class Form:
         return Form(self.main, self.symbols[:, count:], error)
 
 
-def added(forms: Sequence[Form]) -> Form:
-    """The sum of forms, row by row."""
-    total = forms[0]
-    for form in forms[1:]:
-        error = total.error + form.error + 2 * (total.roundable + form.roundable)
-        total = _checked(total.main + form.main, total.symbols + form.symbols, upward(error))
-    return total
-
-
 def sum_form(linear: AffineSum, sources: Sequence[Form | None]) -> Form:
     """The form of an affine sum, given those of its sources."""
     present = [(source, part) for k, part in linear.sources if (source := sources[k]) is not None]
@@ -139,7 +131,7 @@ def sum_form(linear: AffineSum, sources: Sequence[Form | None]) -> Form:
             terms.append(constant.through(linear.bias))
         else:
             terms.append(constant[np.zeros(linear.size, dtype=np.int64)].scaled(*np.zeros((2, linear.size))))
-    return added(terms)
+    return reduce(operator.add, terms)
 
 
 def applied(linear: LinearMap, main: Extended) -> tuple[Extended, Floats]:

@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+from flint import fmpz
 
-from affinelens.array_types import Bools, Floats, Indices
+from affinelens.arithmetic import ExactMatrix
+from affinelens.array_types import Bools, Floats, Indices, Pattern
+from affinelens.network.adjoint import Adjoint
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import Dense
-from affinelens.restrict.exact_breaks import ExactBreaks
 from affinelens.restrict.restricted_network import RestrictedNetwork
 from affinelens.restrict.restricted_rows import RestrictedRows, restricted_outputs, restricted_rows
-from affinelens.restrict.zero_functions import ZeroFunctions
+
+_ROWS_KEPT = 4096
+
+
+class ExactBreaks:
+    """Functions of a chart's coordinates.
+
+    Stages and breaks have the restricted network's numbers; patterns are of all the network's choices.
+    """
+
+    def __init__(self, restricted: RestrictedNetwork, chart: ExactMatrix) -> None:
+        self._restricted = restricted
+        self._adjoint = Adjoint(restricted.network, chart)
+        self._rows: OrderedDict[bytes, list[fmpz]] = OrderedDict()
+        self._dependencies: dict[tuple[int, int], Indices] = {}
+
+    def row(self, stage: int, index: int, pattern: Pattern) -> list[fmpz]:
+        """A break's function where the pattern of earlier stages holds: integers, a positive multiple of it."""
+        key = self.key(stage, index, pattern)
+        found = self._rows.get(key)
+        if found is None:
+            here = self._restricted.stages[stage]
+            found = self._adjoint.break_row(here.stage, int(here.breaks[index]), pattern)
+            self._rows[key] = found
+            if len(self._rows) > _ROWS_KEPT:
+                self._rows.popitem(last=False)
+        return found
+
+    def direct_row(self, stage: int, index: int, pattern: Pattern) -> ExactMatrix | None:
+        """The function itself, where it is at hand."""
+        here = self._restricted.stages[stage]
+        return self._adjoint.direct_break_row(here.stage, int(here.breaks[index]), pattern)
+
+    def key(self, stage: int, index: int, pattern: Pattern) -> bytes:
+        """The break and what its function can depend on: the same row is met under many patterns."""
+        if (stage, index) not in self._dependencies:
+            self._dependencies[stage, index] = self._restricted.dependencies(stage, index)
+        return stage.to_bytes(4) + index.to_bytes(4) + pattern[self._dependencies[stage, index]].tobytes()
 
 
 class RestrictedFunctions:
@@ -84,3 +124,32 @@ class Passage:
         activation = self._restricted.stages[len(self._outputs)].activation
         self._outputs.append(activation.select(self._pre_activation, chosen))
         self._zero.choose(chosen)
+
+
+class ZeroFunctions:
+    """Stage by stage: the next one's pre-activations, then what is left of them on the pieces chosen.
+
+    With ``columns`` there are several patterns, a column each; otherwise one.
+    """
+
+    def __init__(self, restricted: RestrictedNetwork, rows: Sequence[RestrictedRows], *, columns: bool) -> None:
+        self._restricted = restricted
+        self._rows = rows
+        self._shape = (-1, 1) if columns else (-1,)
+        self._outputs: list[Bools] = []
+        self._current: Bools = np.zeros(0, dtype=bool)
+
+    def units(self) -> Bools:
+        """Which of the next stage's pre-activations are known to be zero."""
+        rows = self._rows[len(self._outputs)]
+        zero: Bools = (rows.error == 0.0).reshape(self._shape)  # then it is a sum of outputs, exactly
+        for source, weight in rows.maps.items():
+            zero = zero & ~((weight != 0.0) @ ~self._outputs[source])
+        self._current = zero
+        return zero
+
+    def choose(self, chosen: Indices) -> None:
+        """Go on with the stage's outputs on the given pieces."""
+        lines = self._restricted.stages[len(self._outputs)].activation.lines(chosen)
+        flat = (lines.slopes == 0.0) | lines.taken(self._current)
+        self._outputs.append(flat & (lines.offsets == 0.0))

@@ -1,23 +1,110 @@
-"""The restricted network: what is left of a network on a domain, because the rest is proved not to switch there."""
+"""The restricted network: what is left of a network on a domain, because the rest is proved not to switch there.
+
+Here is the one place that reads pieces of a restricted stage, and stored patterns, as those of the network, and back.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from affinelens.array_types import Bools, Indices, Pattern, Patterns
+from affinelens.array_types import Bools, Indices, Pattern, Patterns, Signs
 from affinelens.domain import Frame
 from affinelens.network import Network
-from affinelens.network.activation import OPEN
+from affinelens.network.activation import OPEN, RestrictedActivation
 from affinelens.network.congruence import Labels
-from affinelens.restrict.break_signs import StageBounds
-from affinelens.restrict.restricted_stage import RestrictedStage
-from affinelens.restrict.switching_choices import SwitchingChoices
+from affinelens.restrict.stage_bounds import StageBounds
 
 Clauses = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedStage(RestrictedActivation):
+    """What can switch of a network's stage, as a stage of its own.
+
+    ``stage`` is its number in the network, and ``network_pieces`` the most pieces that a choice has there;
+    ``choice_numbers`` and ``break_numbers`` are the numbers that its choices and breaks have there over all stages.
+    """
+
+    stage: int
+    network_pieces: int
+    choice_numbers: Indices
+    break_numbers: Indices
+
+    @classmethod
+    def of(cls, network: Network, stage: int, signs: Signs) -> RestrictedStage:
+        """What is left of a stage whose breaks have the given signs."""
+        activation = network.stages[stage].activation
+        left = activation.restricted(signs)
+        return cls(
+            **{field.name: getattr(left, field.name) for field in fields(left)},
+            stage=stage,
+            network_pieces=activation.pieces,
+            choice_numbers=network.choice_offsets[stage] + left.choices,
+            break_numbers=network.break_offsets[stage] + left.breaks,
+        )
+
+    def in_network(self, pieces: Pattern) -> Indices:
+        """Pieces of the choices, a row each, as the network numbers them."""
+        choice = np.arange(len(self.choices)).reshape(-1, *(1,) * (pieces.ndim - 1))
+        return self.pieces[choice, pieces]
+
+    def from_network(self, pieces: Pattern) -> Indices:
+        """Pieces as the stage numbers them, given the network's, a row a choice; 0 for what is not possible here."""
+        choice = np.arange(len(self.choices)).reshape(-1, *(1,) * (pieces.ndim - 1))
+        return self._places[choice, pieces]
+
+    @cached_property
+    def _places(self) -> Indices:
+        """The stage's own number of each of the network's pieces."""
+        places = np.zeros((len(self.choices), self.network_pieces), dtype=np.int64)
+        for piece in range(self.pieces.shape[1] - 1, -1, -1):
+            places[np.arange(len(places)), self.pieces[:, piece]] = piece
+        return places
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchingChoices:
+    """The choices that stored patterns have a column for, and the network's pattern, in which the others never change.
+
+    ``choices`` are the network's numbers, in increasing order.
+    """
+
+    choices: Indices
+    pattern: Patterns
+
+    @classmethod
+    def of_all(cls, count: int) -> SwitchingChoices:
+        """All of so many choices."""
+        return cls(np.arange(count), np.zeros(count, dtype=np.uint8))
+
+    def with_one_more(self, kind: np.dtype[np.unsignedinteger[Any]]) -> SwitchingChoices:
+        """These, and one more choice behind all others, as patterns of a network with one more have them."""
+        pattern = np.append(self.pattern, 0).astype(kind)
+        return SwitchingChoices(np.append(self.choices, len(self.pattern)), pattern)
+
+    def whole(self, patterns: Patterns) -> Patterns:
+        """Patterns of all choices."""
+        result = np.broadcast_to(self.pattern, (*patterns.shape[:-1], len(self.pattern))).copy()
+        result[..., self.choices] = patterns
+        return result
+
+    def pieces(self, patterns: Patterns, choices: Indices) -> Patterns:
+        """Patterns of some choices, a row each."""
+        columns, stored = self.columns(choices)
+        result = np.tile(self.pattern[choices], (len(patterns), 1))
+        result[:, stored] = patterns[:, columns[stored]]
+        return result
+
+    def columns(self, choices: Indices) -> tuple[Indices, Bools]:
+        """The columns of stored patterns that have some choices, and which choices there is one for."""
+        columns = np.searchsorted(self.choices, choices)
+        stored: Bools = np.append(self.choices, -1)[columns] == choices
+        return columns, stored
 
 
 @dataclass(frozen=True, eq=False)

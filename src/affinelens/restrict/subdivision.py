@@ -25,9 +25,8 @@ from affinelens.domain.polytope import exact_ranges
 from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
 from affinelens.restrict.affine_forms import Form, sum_form
-from affinelens.restrict.bisection import bound_by_bisection
-from affinelens.restrict.break_signs import StageBounds, bound_stages
 from affinelens.restrict.enclosing_box import EnclosingBox, rationals
+from affinelens.restrict.stage_bounds import StageBounds, bound_by_bisection, bound_stages
 
 Report = Callable[[int, int], None]
 

@@ -1,7 +1,7 @@
 """The contract between those who want regions and those who find them: what is asked, and what is answered."""
 
 from affinelens.walk.certificate import NO_DECISIONS, Certificate
-from affinelens.walk.columns import Columns, Facets, Vertices
+from affinelens.walk.columns import Columns, Facets, JoinedLater, Vertices
 from affinelens.walk.engine import Engine, Fit, Restriction
 from affinelens.walk.hyperplanes import Hyperplanes
 from affinelens.walk.job import WHOLE_DOMAIN, Job
@@ -25,6 +25,7 @@ __all__ = [
     "Fit",
     "Hyperplanes",
     "Job",
+    "JoinedLater",
     "Limits",
     "Outcome",
     "Progress",

@@ -110,6 +110,17 @@ class Columns:
             None if self.vertices is None else self.vertices[start:stop],
         )
 
+    def taken(self, regions: NDArray[np.int64]) -> Columns:
+        """Some regions, in the order given."""
+        exact = {i: self.exact_points[row] for i, row in enumerate(regions.tolist()) if row in self.exact_points}
+        return Columns(
+            self.patterns[regions],
+            self.points[regions],
+            exact,
+            None if self.facets is None else self.facets.taken(regions),
+            None if self.vertices is None else self.vertices.taken(regions),
+        )
+
     @classmethod
     def of_no_regions(
         cls, choices: int, dim: int, kind: np.dtype[np.unsignedinteger[Any]], *, facets: bool, vertices: bool
@@ -125,7 +136,8 @@ class Columns:
 
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
-        """The regions of all parts, in order."""
+        """The regions of all parts, of which there is one at least, in order; of a single one nothing is copied."""
+        parts = [part for part in parts if len(part)] or parts[:1]
         if len(parts) == 1:
             return parts[0]
         starts = np.cumsum([0, *(len(part) for part in parts)]).tolist()
@@ -143,6 +155,18 @@ class Columns:
             Facets.joined(facets) if facets else None,
             Vertices.joined(vertices) if vertices else None,
         )
+
+
+class JoinedLater:
+    """Parts that are put together when somebody looks at them, once: that takes as long as to write them again."""
+
+    def __init__(self, parts: Sequence[Columns]) -> None:
+        self._parts = parts
+
+    def __call__(self) -> Columns:
+        joined = Columns.joined(self._parts)
+        self._parts = (joined,)
+        return joined
 
 
 def _taken_rows(offsets: NDArray[np.int64], regions: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

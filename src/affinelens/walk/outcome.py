@@ -20,8 +20,8 @@ from affinelens.walk.status import Status
 class Outcome:
     """How a walk ended and what it found.
 
-    ``columns`` holds the regions, or says how to read them if they went elsewhere. ``chunks`` is what the sink made of
-    each part of them, in order. ``share`` is how much of the domain's volume the regions cover, where that is known.
+    ``columns`` holds the regions, or says how to have them if they went elsewhere or are in parts. ``chunks`` is what
+    the sink made of each part, in order. ``share`` is how much of the domain's volume the regions cover, if known.
     ``switching`` says which choices patterns are stored for, if not for all, and ``restricted`` is the network on the
     domain, if it was restricted. ``open_work`` is what a stopped walk has left: none if it is complete, and None if it
     cannot be gone on with (a count that went beyond its limit).
@@ -45,7 +45,7 @@ class Outcome:
 
     @cached_property
     def table(self) -> Columns:
-        """The columns, read if need be."""
+        """The columns, read or put together if need be."""
         return self.columns if isinstance(self.columns, Columns) else self.columns()
 
     @property

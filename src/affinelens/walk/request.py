@@ -7,7 +7,8 @@ from enum import Enum
 
 from affinelens.domain import Frame
 from affinelens.network import Network
-from affinelens.restrict import Clauses
+from affinelens.restrict import Clauses, RestrictedNetwork
+from affinelens.walk.columns import Columns
 from affinelens.walk.job import WHOLE_DOMAIN, Job
 from affinelens.walk.limits import Limits
 from affinelens.walk.progress import ProgressFunction
@@ -73,6 +74,14 @@ class Request:
     @property
     def wants_vertices(self) -> bool:
         return self.regions and self.vertices
+
+    def no_columns(self, restricted: RestrictedNetwork | None = None) -> Columns:
+        """What is found if there is no region; patterns are of what can switch, if a network was restricted."""
+        choices = self.network.choice_offsets[-1] if restricted is None else len(restricted.switching.choices)
+        facets, vertices = self.wants_facets, self.wants_vertices
+        return Columns.of_no_regions(
+            int(choices), self.frame.dim, self.network.pattern_type, facets=facets, vertices=vertices
+        )
 
     @property
     def begins(self) -> bool:

@@ -18,6 +18,8 @@ class Status(Enum):
         The walk stopped at ``time_limit``.
     CANCELLED
         The user stopped the walk, by Ctrl-C.
+    SELECTION
+        These are some regions of another set, as in ``rs[mask]``.
 
     Examples
     --------
@@ -32,7 +34,8 @@ class Status(Enum):
     COMPLETE = "complete: every region was found"
     REGION_LIMIT = "incomplete: stopped at max_regions; raise it to find more"
     TIME_LIMIT = "incomplete: stopped at the time limit; raise it, or ask for a smaller domain"
-    CANCELLED = "incomplete: stopped by the user; what was found so far is kept"
+    CANCELLED = "incomplete: stopped by the user"
+    SELECTION = "incomplete: a selection of another set's regions"
 
     def __str__(self) -> str:
         return self.value

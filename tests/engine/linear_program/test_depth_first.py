@@ -18,6 +18,7 @@ import pytest
 import affinelens as al
 from affinelens.engine.linear_program import depth_first
 from affinelens.errors import AffineLensError
+from support.brute_force import Layer, box, patterns_by_stage
 from support.networks import patterns
 from support.random_networks import random_layers
 
@@ -213,7 +214,9 @@ def test_ctrl_c_keeps_what_was_found(
             interrupt()
         seen.append(snapshot)
 
-    rs = enumerate_regions(LARGE, LARGE_BOX, workers=workers, progress=stop)
+    with pytest.raises(al.Interrupted) as caught:
+        enumerate_regions(LARGE, LARGE_BOX, workers=workers, progress=stop)
+    rs = caught.value.found
     assert rs.status is al.Status.CANCELLED
     assert "stopped by the user" in str(rs.status)
     assert len(rs) >= seen[0].regions
@@ -239,7 +242,9 @@ def test_progress_reports_growing_numbers() -> None:
         if len(seen) == 4:
             signal.raise_signal(signal.SIGINT)
 
-    rs = enumerate_regions(LARGE, LARGE_BOX, workers=1, progress=watch)
+    with pytest.raises(al.Interrupted) as caught:
+        enumerate_regions(LARGE, LARGE_BOX, workers=1, progress=watch)
+    rs = caught.value.found
     assert len(seen) >= 4
     for earlier, later in itertools.pairwise(seen):
         assert earlier.seconds < later.seconds
@@ -304,3 +309,17 @@ def test_a_complete_certificate_accounts_for_every_decision() -> None:
     assert proof.decisions == proof.by_rounding_bound + proof.by_reuse + proof.by_exact_arithmetic > 0
     assert "all the full-dimensional regions" in proof.proves
     assert "others may exist" in enumerate_regions(SMALL, BOX, workers=1, max_regions=1).certificate.proves
+
+
+@pytest.mark.parametrize("seed", [0, 5, 10, 15])
+def test_weights_whose_products_overflow_give_the_regions_of_the_brute_force(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+
+    def drawn(*shape: int) -> np.ndarray:
+        return generator.choice([-1, 1], shape) * 10.0 ** generator.uniform(-300, 290, shape)
+
+    layers = [(drawn(4, 2), drawn(4)), (drawn(3, 4), drawn(3)), (drawn(1, 3), drawn(1))]
+    found = enumerate_regions(layers, BOX, workers=1)
+    assert found.status is al.Status.COMPLETE
+    reference = [Layer(weight.tolist(), offset.tolist()) for weight, offset in layers[:-1]]
+    assert patterns(found) == patterns_by_stage(reference, box([-1.0] * 2, [1.0] * 2))[-1]

@@ -40,15 +40,14 @@ class VertexEngine:
 
     def walk(self, request: Request, restricted: RestrictedNetwork | None, deadline: Deadline) -> Outcome:
         """Walk all of the network or, if it was restricted, what can switch."""
+        from affinelens.engine.vertex.driver.threads import Task
         from affinelens.engine.vertex.driver.warm_up import prepare
         from affinelens.engine.vertex.driver.whole_domain import walk_domain
 
         called = time.monotonic()
         prepare()
         compiling = time.monotonic() - called
-        return walk_domain(
-            self.name, request, restricted, deadline.postponed(compiling), counts_sections=self.counts_sections
-        )
+        return walk_domain(Task(self.name, request, restricted, deadline.postponed(compiling), self.counts_sections))
 
 
 class CountEngine(VertexEngine):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -11,26 +10,16 @@ from itertools import groupby
 import numpy as np
 
 from affinelens.convex.volume import cell_volumes
-from affinelens.deadline import Deadline, TimeIsUp
+from affinelens.deadline import TimeIsUp
 from affinelens.domain import Frame
-from affinelens.engine.vertex.driver.threads import Walk
-from affinelens.engine.vertex.layout.program import Compiled, compile_program
+from affinelens.engine.vertex.driver.threads import Task, Walk
+from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.state import State
 from affinelens.engine.vertex.polytope_vertices import polytope_vertices
 from affinelens.restrict import RestrictedNetwork
 from affinelens.walk import (
-    EVERYTHING,
-    NO_DECISIONS,
-    Columns,
-    Facets,
-    Hyperplanes,
-    Job,
-    Outcome,
-    Progress,
-    Request,
-    Selected,
-    Status,
-)
+    EVERYTHING, NO_DECISIONS, Columns, Facets, Hyperplanes, Job, Outcome, Progress, Selected, Status,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,19 +35,13 @@ class _Part:
 class SubdividedWalk:
     """One enumeration or count of a domain in subdomains; the next one is compiled while one is walked."""
 
-    def __init__(
-        self, name: str, request: Request, restricted: RestrictedNetwork, deadline: Deadline, started: float
-    ) -> None:
-        self._name = name
-        self._asked = request
-        self._network = request.network
-        self._frame = request.frame
+    def __init__(self, task: Task, restricted: RestrictedNetwork) -> None:
+        self._task = task
+        self._asked = task.request
         self._restricted = restricted
-        self._deadline = deadline
-        self._started = started
-        self._counts = np.zeros(len(request.network.stages), dtype=np.int64)
+        self._counts = np.zeros(len(task.request.network.stages), dtype=np.int64)
 
-    def run(self, *, counts_sections: bool) -> Outcome:
+    def run(self) -> Outcome:
         """Walk all subdomains, or until a limit or Ctrl-C stops it."""
         walked: list[tuple[_Part, Outcome]] = []
         status, limit = Status.COMPLETE, self._asked.limits.max_regions
@@ -69,7 +52,7 @@ class SubdividedWalk:
                 if limit is not None and found >= limit:
                     status = Status.REGION_LIMIT
                     break
-                outcome = self._walk(part, compiled, found, counts_sections=counts_sections)
+                outcome = self._walk(part, compiled, found)
                 walked.append((part, outcome))
                 self._counts += outcome.layer_counts
                 status = outcome.status
@@ -79,7 +62,11 @@ class SubdividedWalk:
             status = Status.TIME_LIMIT
         except KeyboardInterrupt:
             status = Status.CANCELLED
-        return self._joined(status, walked, parts[len(walked) :])
+        certificate = sum((outcome.certificate for _, outcome in walked), NO_DECISIONS)
+        chunks = [chunk for _, outcome in walked for chunk in outcome.chunks]
+        share = 1.0 if status is Status.COMPLETE else self._share(walked)
+        open_work = self._open_work(walked, parts[len(walked) :])
+        return self._task.outcome(status, certificate, tuple(self._counts.tolist()), chunks, share, open_work)
 
     def _parts(self) -> list[_Part]:
         """Subdomains in which something wanted may be, or those that an earlier walk left open."""
@@ -87,7 +74,7 @@ class SubdividedWalk:
         states: dict[int, tuple[State, ...] | None] = dict.fromkeys(range(len(subdomains)))
         if not self._asked.begins:
             grouped = groupby(self._asked.open_work, key=lambda job: job.place[0])
-            states = {number: self._states(list(jobs)) for number, jobs in grouped}
+            states = {number: _states(list(jobs)) for number, jobs in grouped}
         condition, found = self._asked.condition, []
         for number, open_states in states.items():
             subdomain = subdomains[number]
@@ -99,11 +86,6 @@ class SubdividedWalk:
                 found.append(_Part(number, subdomain, selected, open_states))
         return found
 
-    @staticmethod
-    def _states(jobs: Sequence[Job]) -> tuple[State, ...] | None:
-        """What is open of one subdomain; None if it was not begun."""
-        return None if jobs[0].state is None else tuple(job.state for job in jobs)
-
     def _compiled(self, parts: Sequence[_Part]) -> Iterator[tuple[_Part, Compiled]]:
         with ThreadPoolExecutor(1) as beside:
             coming = None
@@ -113,15 +95,12 @@ class SubdividedWalk:
                 yield own, compiled
 
     def _compile(self, part: _Part) -> Compiled:
-        subdomain = part.subdomain
-        return compile_program(
-            self._network, subdomain.frame, subdomain, self._asked.condition, self._deadline, part.selected
-        )  # fmt: skip
+        return replace(self._task, restricted=part.subdomain).compiled(part.selected)
 
-    def _walk(self, part: _Part, compiled: Compiled, found: int, *, counts_sections: bool) -> Outcome:
+    def _walk(self, part: _Part, compiled: Compiled, found: int) -> Outcome:
         limits = self._asked.limits
         left = None if limits.max_regions is None else limits.max_regions - found
-        translated = _Translation(self._frame, self._restricted, part.subdomain)
+        translated = _Translation(self._asked.frame, self._restricted, part.subdomain)
         sink, progress = self._asked.sink, self._asked.progress
         asked = replace(
             self._asked,
@@ -129,59 +108,36 @@ class SubdividedWalk:
             progress=None if progress is None else self._report,
             sink=translated if sink is None else lambda columns: sink(translated(columns)),
         )
-        return Walk(
-            self._name, asked, part.subdomain, compiled, self._started, counts_sections=counts_sections,
-            open_states=part.open_states,
-        ).run()  # fmt: skip
+        return Walk(replace(self._task, request=asked, restricted=part.subdomain), compiled, part.open_states).run()
 
     def _report(self, progress: Progress) -> None:
         """Report what a walk has found together with all before it."""
         assert self._asked.progress is not None
         counts = tuple((self._counts + progress.layer_counts).tolist())
-        self._asked.progress(
-            Progress(int(self._counts[-1]) + progress.regions, counts, progress.seconds, progress.note)
-        )
-
-    def _joined(self, status: Status, walked: Sequence[tuple[_Part, Outcome]], waiting: Sequence[_Part]) -> Outcome:
-        outcomes = [outcome for _, outcome in walked]
-        chunks = [chunk for outcome in outcomes for chunk in outcome.chunks]
-        certificate = sum((outcome.certificate for outcome in outcomes), NO_DECISIONS)
-        return Outcome(
-            self._name,
-            status,
-            replace(certificate, complete=status is Status.COMPLETE),
-            tuple(self._counts.tolist()),
-            time.monotonic() - self._started,
-            Columns.joined(chunks) if chunks and self._asked.sink is None else self._no_columns(),
-            () if self._asked.sink is None else tuple(chunks),
-            1.0 if status is Status.COMPLETE else self._share(walked),
-            self._restricted.switching,
-            open_work=self._open_work(walked, waiting),
-        )
+        self._asked.progress(replace(progress, regions=counts[-1], layer_counts=counts))
 
     def _open_work(self, walked: Sequence[tuple[_Part, Outcome]], waiting: Sequence[_Part]) -> tuple[Job, ...] | None:
-        jobs = []
+        jobs, name = [], self._task.engine
         for part, outcome in walked:
             if outcome.open_work is None:
                 return None
-            jobs += [Job(self._name, (part.number, *job.place), job.state) for job in outcome.open_work]
+            jobs += [Job(name, (part.number, *job.place), job.state) for job in outcome.open_work]
         for part in waiting:
             states = (None,) if part.open_states is None else part.open_states
-            jobs += [Job(self._name, (part.number, place), state) for place, state in enumerate(states)]
+            jobs += [Job(name, (part.number, place), state) for place, state in enumerate(states)]
         return tuple(jobs)
-
-    def _no_columns(self) -> Columns:
-        choices, kind = len(self._restricted.switching.choices), self._network.pattern_type
-        return Columns.of_no_regions(
-            choices, self._frame.dim, kind, facets=self._asked.wants_facets, vertices=self._asked.wants_vertices
-        )
 
     def _share(self, walked: Sequence[tuple[_Part, Outcome]]) -> float:
         """How much of the domain's volume was walked."""
         if not walked:
             return 0.0
         done = sum(_volume(part.subdomain.frame) * (outcome.share or 0.0) for part, outcome in walked)
-        return done / _volume(self._frame)
+        return done / _volume(self._asked.frame)
+
+
+def _states(jobs: Sequence[Job]) -> tuple[State, ...] | None:
+    """What is open of one subdomain; None if it was not begun."""
+    return None if jobs[0].state is None else tuple(job.state for job in jobs)
 
 
 def _volume(frame: Frame) -> float:

@@ -13,22 +13,25 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from affinelens.deadline import NEVER, Deadline
 from affinelens.engine.vertex.kernels.arrangement import advance
 from affinelens.engine.vertex.exact.arbiter import Arbiter
 from affinelens.engine.vertex.layout import endings, kinds
-from affinelens.engine.vertex.layout.program import Compiled
+from affinelens.engine.vertex.layout.program import Compiled, compile_program
 from affinelens.engine.vertex.driver.open_work import half_of_section, pending_share, single_child
 from affinelens.engine.vertex.layout.first_state import new_state
 from affinelens.engine.vertex.layout.state import State
-from affinelens.restrict import RestrictedNetwork, SwitchingChoices
-from affinelens.walk import Certificate, Columns, Facets, Job, Outcome, Progress, Request, Status, Vertices
+from affinelens.restrict import RestrictedNetwork
+from affinelens.walk import (
+    Certificate, Columns, Facets, Job, JoinedLater, Outcome, Progress, Request, Selected, Status, Vertices,
+)  # fmt: skip
 from affinelens.array_types import Floats
 
 # Work between two looks at limits and at idle workers: up to about 20 ms, and less at first, so that work is soon
@@ -67,42 +70,67 @@ class _Part:
         return None
 
 
-class Walk:
-    """One enumeration or count: from the root of the tree, or from what an earlier one left open.
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A request, the engine that walks it, and the part of the network it walks, if not all of it.
 
-    Its time began at ``started``, by the monotonic clock. With ``counts_sections`` the last stage's cells are counted
-    without being built.
+    Its time began at ``started``, by the monotonic clock; laying the network out ends at the deadline. With
+    ``counts_sections`` the last stage's cells are counted without being built.
     """
 
-    def __init__(
-        self,
-        name: str,
-        request: Request,
-        restricted: RestrictedNetwork | None,
-        compiled: Compiled,
-        started: float,
-        *,
-        counts_sections: bool = False,
-        open_states: Sequence[State] | None = None,
-    ) -> None:
-        self._name = name
+    engine: str
+    request: Request
+    restricted: RestrictedNetwork | None = None
+    deadline: Deadline = NEVER
+    counts_sections: bool = False
+    started: float = field(default_factory=time.monotonic)
+
+    def compiled(self, selected: Selected) -> Compiled:
+        """What is to be walked, laid out for the kernels."""
+        asked, restricted = self.request, self.restricted
+        frame = asked.frame if restricted is None else restricted.frame
+        return compile_program(asked.network, frame, restricted, asked.condition, self.deadline, selected)
+
+    def outcome(
+        self, status: Status, certificate: Certificate, counts: tuple[int, ...], chunks: Sequence[Any],
+        share: float | None, open_work: tuple[Job, ...] | None,
+    ) -> Outcome:  # fmt: skip
+        """How the walk ended; chunks are regions, or what the sink made of them."""
+        none = self.request.no_columns(self.restricted)
+        switching = None if self.restricted is None else self.restricted.switching
+        is_kept = self.request.sink is None
+        return Outcome(
+            self.engine, status, replace(certificate, complete=status is Status.COMPLETE), counts,
+            time.monotonic() - self.started, JoinedLater([none, *chunks]) if is_kept else none,
+            () if is_kept else tuple(chunks), share, switching, open_work=open_work,
+        )  # fmt: skip
+
+
+class Walk:
+    """One enumeration or count: from the root of the tree, or from what an earlier one left open."""
+
+    def __init__(self, task: Task, compiled: Compiled, open_states: Sequence[State] | None = None) -> None:
+        request = task.request
+        self._task = task
         self._asked = request
         self._network = request.network
         self._limits = request.limits
-        self._restricted = restricted
+        self._restricted = task.restricted
         self._compiled = compiled
-        self._started = started
-        self._counts_sections = counts_sections
-        stages = self._compiled.program.stages
-        choices = int(self._compiled.program.stage[-1].choice_offset) if stages else 0
-        self._choices = choices
-        dim = compiled.program.dim
+        program = compiled.program
+        stages, dim = program.stages, program.dim
+        choices = int(program.stage[-1].choice_offset) if stages else 0
         width = choices + 8 * dim + (64 * dim if request.wants_facets else 0)
         width += 24 * 2**dim if request.wants_vertices else 0
         self._chunk = max(256, min(_MOST_CHUNK_ROWS, _CHUNK_BYTES // width)) if request.regions else 1
-        self._share_at_start = 1.0
-        self._parts = [_Part(self._new_state())]
-        if open_states is not None:
+        if open_states is None:
+            self._share_at_start = 1.0
+            first = new_state(
+                compiled, self._chunk, facets=request.wants_facets, vertices=request.wants_vertices,
+                count_only=not request.regions, sections=task.counts_sections,
+            )  # fmt: skip
+            self._parts = [_Part(first)]
+        else:
             self._share_at_start = sum(pending_share(compiled, state) for state in open_states)
             self._parts = [_Part(state.taken_up(compiled, self._chunk)) for state in open_states]
         self._queue = deque(self._parts)
@@ -117,13 +145,6 @@ class Walk:
         self._counts = np.zeros(max(stages, 1), dtype=np.int64)
         self._decided = np.zeros(3, dtype=np.int64)
 
-    def _new_state(self) -> State:
-        asked = self._asked
-        return new_state(
-            self._compiled, self._chunk, facets=asked.wants_facets, vertices=asked.wants_vertices,
-            count_only=not asked.regions, sections=self._counts_sections,
-        )  # fmt: skip
-
     def run(self) -> Outcome:
         """Walk until everything is found or a limit or Ctrl-C stops it."""
         status = Status.COMPLETE
@@ -135,9 +156,7 @@ class Walk:
         except KeyboardInterrupt:
             status = Status.CANCELLED
         finally:
-            with self._lock:
-                self._stop = True
-                self._lock.notify_all()
+            self._stop_here()
             for thread in threads:
                 thread.join()
         try:
@@ -149,7 +168,7 @@ class Walk:
 
     def _watch(self) -> Status:
         """Wait for the workers, look at the clock and report."""
-        reported = self._started
+        started = reported = self._task.started
         while True:
             with self._lock:
                 if self._is_finished():
@@ -158,11 +177,11 @@ class Walk:
                     return Status.REGION_LIMIT
                 self._lock.wait(_REPORT_EVERY / 2)
             now = time.monotonic()
-            if self._limits.time_limit is not None and now - self._started >= self._limits.time_limit:
+            if self._limits.time_limit is not None and now - started >= self._limits.time_limit:
                 return Status.COMPLETE if self._is_finished() else Status.TIME_LIMIT
             if self._asked.progress is not None and now - reported >= _REPORT_EVERY:
                 reported = now
-                self._asked.progress(Progress(self._found, self._layer_counts(), now - self._started))
+                self._asked.progress(Progress(self._found, self._layer_counts(), now - started))
 
     def _is_finished(self) -> bool:
         return not self._stop and self._idle == self._limits.workers and not self._queue
@@ -185,10 +204,7 @@ class Walk:
                     part = self._queue.popleft()
                 self._walk(part, arbiter)
         except BaseException as error:
-            with self._lock:
-                self._error = error
-                self._stop = True
-                self._lock.notify_all()
+            self._stop_here(error)
 
     def _walk(self, part: _Part, arbiter: Arbiter) -> None:
         """Walk one part, giving some of it away when others have nothing to do."""
@@ -263,8 +279,9 @@ class Walk:
         control.decided = control.by_integers = 0
         arbiter.decided = 0
 
-    def _stop_here(self) -> None:
+    def _stop_here(self, error: BaseException | None = None) -> None:
         with self._lock:
+            self._error = self._error or error
             self._stop = True
             self._lock.notify_all()
 
@@ -335,10 +352,7 @@ class Walk:
         try:
             return self._asked.sink(columns)
         except BaseException as error:
-            with self._lock:
-                self._error = error
-                self._stop = True
-                self._lock.notify_all()
+            self._stop_here(error)
             raise
 
     def _outcome(self, status: Status) -> Outcome:
@@ -348,19 +362,10 @@ class Walk:
         if self._asked.sink is not None:
             chunks = [chunk.result() for chunk in chunks]
         decided, by_integers, by_rationals = (int(n) for n in self._decided)
-        certificate = Certificate(
-            decided, decided - by_integers - by_rationals, 0, by_integers + by_rationals, 0, status is Status.COMPLETE
-        )
-        none = Columns.of_no_regions(
-            self._choices, self._compiled.program.dim, self._network.pattern_type,
-            facets=self._asked.wants_facets, vertices=self._asked.wants_vertices,
-        )  # fmt: skip
-        columns = Columns.joined(chunks) if chunks and self._asked.sink is None else none
-        return Outcome(
-            self._name, status, certificate, self._layer_counts(), time.monotonic() - self._started,
-            columns, tuple(chunks) if self._asked.sink is not None else (), self._share(status), self._switching,
-            open_work=self._open_work(status),
-        )  # fmt: skip
+        exactly = by_integers + by_rationals
+        certificate = Certificate(decided, decided - exactly, 0, exactly, 0, complete=False)
+        share, open_work = self._share(status), self._open_work(status)
+        return self._task.outcome(status, certificate, self._layer_counts(), chunks, share, open_work)
 
     def _layer_counts(self) -> tuple[int, ...]:
         """Cells after each of the network's stages; one in which nothing switches leaves their number as it was."""
@@ -375,16 +380,12 @@ class Walk:
             found.append(switching.get(stage, found[-1]))
         return tuple(found[1:])
 
-    @property
-    def _switching(self) -> SwitchingChoices | None:
-        return None if self._restricted is None else self._restricted.switching
-
     def _open_work(self, status: Status) -> tuple[Job, ...] | None:
         """The parts that are not finished; None where a count went beyond its limit before it was stopped."""
         if status is Status.REGION_LIMIT and not self._asked.regions:
             return None
         unfinished = [part.state for part in self._parts if part.state.control.depth > 0]
-        return tuple(Job(self._name, (place,), state.set_down()) for place, state in enumerate(unfinished))
+        return tuple(Job(self._task.engine, (place,), state.set_down()) for place, state in enumerate(unfinished))
 
     def _share(self, status: Status) -> float | None:
         """How much of the domain's volume was walked: all but what is still open in some part.

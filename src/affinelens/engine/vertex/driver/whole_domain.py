@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import time
-
-from affinelens.deadline import Deadline
 from affinelens.engine.vertex.driver.subdomains import SubdividedWalk
-from affinelens.engine.vertex.driver.threads import Walk
-from affinelens.engine.vertex.layout.program import compile_program
-from affinelens.restrict import RestrictedNetwork
-from affinelens.walk import EVERYTHING, Outcome, Request
+from affinelens.engine.vertex.driver.threads import Task, Walk
+from affinelens.walk import EVERYTHING, Outcome
 
 
-def walk_domain(
-    name: str, request: Request, restricted: RestrictedNetwork | None, deadline: Deadline, *, counts_sections: bool
-) -> Outcome:
-    """Walk all of a network or, if it was restricted, what can switch; time is counted from here."""
-    started = time.monotonic()
+def walk_domain(task: Task) -> Outcome:
+    """Walk all of a network or, if it was restricted, what can switch."""
+    request, restricted = task.request, task.restricted
     if restricted is not None and restricted.subdomains:
-        return SubdividedWalk(name, request, restricted, deadline, started).run(counts_sections=counts_sections)
+        return SubdividedWalk(task, restricted).run()
     selected = EVERYTHING if request.selection is None else request.selection.read_by(restricted)
-    compiled = compile_program(request.network, request.frame, restricted, request.condition, deadline, selected)
     open_states = None if request.begins else [job.state for job in request.open_work]
-    walk = Walk(name, request, restricted, compiled, started, counts_sections=counts_sections, open_states=open_states)
-    return walk.run()
+    return Walk(task, task.compiled(selected), open_states).run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import gcd
 
 import numpy as np
@@ -171,11 +172,10 @@ def _fill_rows(state: State, compiled: Compiled) -> None:
         whole = _shortened(row, 2**50)
         if whole is not None:
             state.rows.whole[place, : d + 1] = whole
-            hyperplane[place].is_whole = 1
-    for stage in range(program.stages):
-        first = state.functions.level[stage].start
-        count = program.stage[stage].padded * (d + 1)
-        state.functions.levels[first : first + count] = program.fixed[program.stage[stage].row_offset :][:count]
+            hyperplane["is_whole"][place] = 1
+    starts, begins = state.functions.level["start"].tolist(), program.stage["row_offset"].tolist()
+    for first, (begin, end) in zip(starts, pairwise(begins), strict=False):
+        state.functions.levels[first : first + end - begin] = program.fixed[begin:end]
 
 
 def _fill_root(state: State, compiled: Compiled) -> None:

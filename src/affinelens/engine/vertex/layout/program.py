@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -326,7 +326,7 @@ def _whole(values: Iterator[int] | Sequence[int]) -> Indices:
 
 
 def _offsets(sizes: Iterator[int] | Sequence[int]) -> Indices:
-    return _whole(np.cumsum([0, *sizes]).tolist())
+    return _whole(accumulate(sizes, initial=0))
 
 
 def _joined(arrays: Sequence[NDArray[Any]], kind: type = np.int64) -> NDArray[Any]:

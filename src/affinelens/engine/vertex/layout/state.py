@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.kernels.aligned import aligned
+from affinelens.kernels.aligned import aligned, doubled, resized
 from affinelens.engine.vertex.layout import endings
-from affinelens.engine.vertex.layout.memory import doubled, resized
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.records import Records
 from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Hyperplane, Level, Request, Slot, Sum

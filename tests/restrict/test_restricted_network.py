@@ -8,6 +8,10 @@ import pytest
 from affinelens.restrict import SwitchingChoices, restrict
 from support.random_networks import dense_network, small_box
 
+PATTERN = np.array([1, 0, 2, 1, 0, 3], dtype=np.uint8)
+SWITCHING = SwitchingChoices(np.array([1, 4]), PATTERN)
+STORED = np.array([[0, 1], [1, 0], [1, 1]], dtype=np.uint8)
+
 
 @pytest.mark.parametrize("seed", range(10))
 def test_pieces_there_and_back_are_the_same(seed: int) -> None:
@@ -53,3 +57,27 @@ def test_stored_patterns_tell_the_pieces_of_any_choices() -> None:
     assert more.choices.tolist() == [1, 4, 6]
     assert more.pattern.tolist() == [9, 0, 8, 7, 0, 6, 0]
     assert more.pattern.dtype == np.uint16
+
+
+def test_a_whole_pattern_has_stored_pieces_where_there_are_any() -> None:
+    whole = SWITCHING.whole(STORED)
+    assert whole.tolist() == [[1, 0, 2, 1, 1, 3], [1, 1, 2, 1, 0, 3], [1, 1, 2, 1, 1, 3]]
+    assert SWITCHING.whole(STORED[1]).tolist() == whole[1].tolist()
+    assert PATTERN.tolist() == [1, 0, 2, 1, 0, 3]
+
+
+def test_pieces_of_any_choices_are_those_of_the_whole_pattern() -> None:
+    for choices in ([0, 1], [4], [5, 2, 4, 1], [], [3]):
+        asked = np.array(choices, dtype=np.int64)
+        assert np.array_equal(SWITCHING.pieces(STORED, asked), SWITCHING.whole(STORED)[:, asked])
+
+
+def test_columns_say_which_choices_are_stored() -> None:
+    columns, stored = SWITCHING.columns(np.arange(6))
+    assert stored.tolist() == [False, True, False, False, True, False]
+    assert columns[stored].tolist() == [0, 1]
+
+
+def test_where_all_switch_nothing_is_filled_in() -> None:
+    patterns = np.random.default_rng(0).integers(0, 3, (4, 6)).astype(np.uint8)
+    assert np.array_equal(SwitchingChoices.of_all(6).whole(patterns), patterns)

@@ -3,12 +3,13 @@
 Every value is enclosed by an affine function of the domain's coordinates and of one *noise symbol* in [-1, 1] for each
 earlier unit that may switch: such a unit's graph lies between two parallel lines (for a ReLU on [l, u], those of slope
 u / (u - l)), and the symbol says where between them. Linear maps act on these functions exactly, up to rounding that is
-bounded, so dependencies between units are kept, not only their ranges.
+bounded, so dependencies between units are kept, not only their ranges. Where bounds are loose, a domain is bounded box
+by box: a smaller one has tighter bounds, and what switches in none switches nowhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -139,3 +140,44 @@ def _difference_ranges(z: Form, plus: Indices, minus: Indices) -> tuple[Floats, 
         some = slice(start, start + _PAIRS_AT_ONCE)
         low[some], high[some] = z.differences(plus[some], minus[some]).range
     return low, high
+
+
+def bound_by_bisection(
+    network: Network,
+    chart: ExactMatrix,
+    box: EnclosingBox,
+    sides: Mapping[int, int] | None = None,
+    deadline: Deadline = NEVER,
+    *,
+    most: int = 64,
+) -> list[StageBounds]:
+    """Bounds of all stages on a box; where they are loose, on at most so many that make it up."""
+    finished: list[list[StageBounds]] = []
+    waiting = [box]
+    while waiting:
+        some = waiting.pop(0)
+        is_last = len(finished) + len(waiting) + 2 > most
+        bounds = bound_stages(network, chart, some, sides, deadline, finish=is_last)
+        if bounds is None:
+            waiting += some.halves(chart)
+        else:
+            finished.append(bounds)
+    return merged(finished)
+
+
+def count_open(bounds: Sequence[StageBounds]) -> int:
+    return sum(int((stage.signs == OPEN).sum()) for stage in bounds)
+
+
+def merged(everywhere: Sequence[list[StageBounds]]) -> list[StageBounds]:
+    """What holds wherever one of several bounds does."""
+    return [
+        StageBounds(
+            np.where(np.all([s.signs == stages[0].signs for s in stages], axis=0), stages[0].signs, OPEN).astype(
+                np.int8
+            ),
+            np.max([s.pre_activation for s in stages], axis=0),
+            np.max([s.output for s in stages], axis=0),
+        )
+        for stages in zip(*everywhere, strict=True)
+    ]
