@@ -102,3 +102,27 @@ class MissingExtraError(AffineLensError, ImportError):
         to_pandas() needs pandas, which is not installed; run: pip install 'affinelens[pandas]'
         """
         return cls(f"{purpose} needs {package}, which is not installed; run: pip install 'affinelens[{extra}]'")
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C stopped a call; what it had found by then is attached. A script that does not catch it ends.
+
+    Attributes
+    ----------
+    found : RegionSet, int or Verdict
+        From :func:`enumerate` the regions found, from :func:`count` their number, from :func:`verify` a verdict.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> try:
+    ...     rs = al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+    ... except al.Interrupted as stop:
+    ...     rs = stop.found
+    >>> len(rs)
+    2
+    """
+
+    def __init__(self, message: str, found: Any = None) -> None:
+        super().__init__(message)
+        self.found = found

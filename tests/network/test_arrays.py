@@ -101,6 +101,15 @@ def test_state_dictionary(tmp_path: Path) -> None:
     assert network(path).digest == EXPECTED.digest
 
 
+def test_a_state_dictionary_that_is_no_file() -> None:
+    torch = pytest.importorskip("torch")
+    assert network(named("torch")).digest == EXPECTED.digest
+    state = {name: torch.from_numpy(array.copy()) for name, array in named("sequential").items()}
+    assert network(state).digest == EXPECTED.digest
+    with pytest.raises(AffineLensError, match=r"the state dictionary: .* several orders"):
+        network({"out.weight": torch.zeros(2, 6), "inp.weight": torch.zeros(6, 2)})
+
+
 class Trap:
     """Leaves a file behind if anyone unpickles it."""
 
@@ -149,7 +158,7 @@ def test_lists_that_are_no_network_are_refused(layers: Any, message: str) -> Non
         network(layers)
 
 
-@pytest.mark.parametrize("model", [None, 3, {"W0": [[1.0]]}, object()])
+@pytest.mark.parametrize("model", [None, 3, {0: [[1.0]]}, object()])
 def test_other_objects_are_refused(model: Any) -> None:
     with pytest.raises(AffineLensError, match="cannot read a network"):
         network(model)

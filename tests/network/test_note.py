@@ -8,7 +8,7 @@ from affinelens.network.note import Note, NoteKind, combined, cut_off, rounded_i
 
 NOTES = [
     (cut_off("the_Softmax_y", "Softmax"), NoteKind.CUT_OFF),
-    (cut_off("", "Sigmoid"), NoteKind.CUT_OFF),
+    (cut_off("", "Sigmoid"), NoteKind.SIGMOID_CUT_OFF),
     (combined("node 3", "Mul"), NoteKind.COMBINED),
     (rounded_input("scale", "float32", "model"), NoteKind.ROUNDED),
     (Note(NoteKind.ASSUMED, "the batch axis was taken to be 1"), NoteKind.ASSUMED),

@@ -32,10 +32,10 @@ def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProc
     )
 
 
-def report(*arguments: object) -> dict[str, Any]:
-    """The single object that a successful command with ``--json`` prints, and nothing else."""
+def report(*arguments: object, code: int = 0) -> dict[str, Any]:
+    """The single object that a command with ``--json`` prints, and nothing else, when it ends with this exit code."""
     done = run(*arguments, "--json")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     assert done.stderr == ""
     assert done.stdout.count("\n") == 1
     found: dict[str, Any] = json.loads(done.stdout)

@@ -15,16 +15,7 @@ Indices = NDArray[np.int64]
 
 def subset(rs: al.RegionSet, rows: Indices) -> al.RegionSet:
     """Without vertices, so that they have to be found again."""
-    table = rs.outcome.table
-    exact = {i: table.exact_points[row] for i, row in enumerate(rows.tolist()) if row in table.exact_points}
-    columns = replace(
-        table,
-        patterns=table.patterns[rows],
-        points=table.points[rows],
-        exact_points=exact,
-        facets=None if table.facets is None else table.facets.taken(rows),
-        vertices=None,
-    )
+    columns = replace(rs.outcome.table.taken(rows), vertices=None)
     outcome = replace(
         rs.outcome,
         status=al.Status.CANCELLED,

@@ -86,7 +86,7 @@ def naming_damage(folder: Path, kind: str) -> Iterator[None]:
     try:
         yield
     except AffineLensError as error:
-        raise error.located(f"{folder}: damaged {kind}") from error
+        raise error.located(f"{folder}: damaged {kind}") from None
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise AffineLensError(f"{folder}: damaged {kind} ({type(error).__name__}: {reason}); write it again") from error

@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from affinelens.errors import AffineLensError, Option
+from affinelens.files.npz import read_npz
+from affinelens.files.tensors import read_safetensors, read_state_dict, tensor_values
 from affinelens.network.activation import Activation
-from affinelens.network.arrays import (
-    network_from_layers,
-    network_from_npz,
-    network_from_safetensors,
-    network_from_state_dict,
-)
+from affinelens.network.arrays import as_numbers, network_from_layers, network_from_named_arrays
 from affinelens.network.canonical import AffineSum, Network, Stage
 from affinelens.network.max_groups import MaxGroups
 from affinelens.network.piecewise_linear import PiecewiseLinear
+from affinelens.network.scikit_learn import is_scikit_learn, network_from_scikit_learn
 
 __all__ = [
     "Activation",
@@ -32,7 +30,10 @@ __all__ = [
     "network",
 ]
 
-_ACCEPTED = "a torch.nn.Module, a path to an .onnx, .onnx.gz, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
+_ACCEPTED = (
+    "a torch.nn.Module, a fitted scikit-learn perceptron or pipeline, a state dictionary, a path to an .onnx, "
+    ".onnx.gz, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
+)
 
 
 def network(
@@ -48,8 +49,9 @@ def network(
     ----------
     model
         A ``torch.nn.Module``, a path to an ``.onnx``, ``.onnx.gz``, ``.npz``, ``.safetensors`` or ``.pt`` (state
-        dictionary) file, a list of ``(W, b)`` pairs with ReLU between them, or a :class:`Network`, which is returned
-        as it is.
+        dictionary) file, a state dictionary, a fitted scikit-learn ``MLPClassifier`` or ``MLPRegressor`` (also behind
+        scalers or PCA in a ``Pipeline``), a list of ``(W, b)`` pairs, W of shape (out, in), with ReLU between them, or
+        a :class:`Network`, which is returned as it is.
     input_shape
         Shape of one input without the batch axis; needed only for torch modules whose first layer does not tell it and
         ONNX files that leave it open.
@@ -114,7 +116,17 @@ def compile_model(
         return _from_file(Path(model))
     if isinstance(model, Sequence):
         return network_from_layers(model)
+    if is_scikit_learn(model):
+        return network_from_scikit_learn(model)
+    if isinstance(model, Mapping) and all(isinstance(name, str) for name in model):
+        arrays = {name: _values(value, name) for name, value in model.items()}
+        return network_from_named_arrays(arrays, "the state dictionary")
     raise AffineLensError(f"cannot read a network from {type(model).__name__}; give {_ACCEPTED}")
+
+
+def _values(value: Any, name: str) -> NDArray[Any]:
+    """An entry of a state dictionary: a torch tensor, or what numpy makes an array of."""
+    return tensor_values(value, name) if is_torch_tensor(value) else as_numbers(value, name)
 
 
 def _is_onnx(path: Path) -> bool:
@@ -132,19 +144,26 @@ def _from_file(path: Path) -> Network:
     _require_file(path)
     suffix = path.suffix.lower()
     readers = {
-        ".npz": network_from_npz,
-        ".safetensors": network_from_safetensors,
-        ".pt": network_from_state_dict,
-        ".pth": network_from_state_dict,
+        ".npz": read_npz,
+        ".safetensors": read_safetensors,
+        ".pt": read_state_dict,
+        ".pth": read_state_dict,
     }
     if suffix not in readers:
         ending = f"files ending in {suffix!r}" if suffix else "files without an ending"
         raise AffineLensError(f"{path}: {ending} are not read; give {_ACCEPTED}")
-    return readers[suffix](path)
+    return network_from_named_arrays(readers[suffix](path), str(path))
 
 
 def is_torch_module(model: Any) -> bool:
     """Whether the object's class descends from torch.nn.Module, without importing torch."""
-    return any(
-        f"{base.__module__}.{base.__qualname__}" == "torch.nn.modules.module.Module" for base in type(model).__mro__
-    )
+    return _descends(model, "torch.nn.modules.module.Module")
+
+
+def is_torch_tensor(value: Any) -> bool:
+    """Whether the object's class descends from torch.Tensor, without importing torch."""
+    return _descends(value, "torch.Tensor")
+
+
+def _descends(value: Any, name: str) -> bool:
+    return any(f"{base.__module__}.{base.__qualname__}" == name for base in type(value).__mro__)

@@ -315,3 +315,9 @@ class Activation(ABC):
     @abstractmethod
     def describe(self, index: int) -> str:
         """What break ``index`` is, in words."""
+
+
+def label_rows(rows: Indices) -> Indices:
+    """Labels of rows of integers: equal rows have equal ones, and only rows of zeros have the label 0."""
+    labels = 1 + np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+    return np.where(rows.any(axis=1), labels, 0)

@@ -16,11 +16,10 @@ import numpy as np
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.array_types import Floats, Indices
-from affinelens.network.activation import Activation
+from affinelens.network.activation import Activation, label_rows
 from affinelens.network.canonical import AffineSum
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sum
-from affinelens.network.row_labels import label_rows
 
 _ONE: Indices = np.ones(1, dtype=np.int64)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from flint import fmpz, fmpz_mat
@@ -21,7 +21,7 @@ from affinelens.arithmetic import ExactMatrix
 from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.network.coefficients import Coefficients
-from affinelens.network.linear_map import LinearMap, short_bits, shortened
+from affinelens.network.linear_map import LinearMap
 
 Sizes = tuple[int, ...]
 Slices = tuple[slice, ...]
@@ -37,6 +37,8 @@ class Convolution(LinearMap):
 
     The kernel has shape (groups, channels out, channels in, *window), its channels counted within a group.
     """
+
+    multiplied: ClassVar[str] = "kernel"
 
     kernel: Floats
     sizes_in: Sizes
@@ -187,11 +189,6 @@ class Convolution(LinearMap):
         start = (group * channels_in + np.arange(channels_in)) * prod(sizes_in)
         columns = start[:, None] + behind[used]
         return Coefficients.of_floats(columns.ravel(), kernel.reshape(channels_in, -1)[:, used].ravel())
-
-    @cached_property
-    def halves(self) -> tuple[LinearMap, LinearMap]:
-        short = shortened(self.kernel, short_bits(self.roundings))
-        return replace(self, kernel=short), replace(self, kernel=self.kernel - short)
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "convolution kernel", self.kernel

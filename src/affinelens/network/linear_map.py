@@ -8,11 +8,13 @@ stay bit-identical and rational arithmetic can always go back to them. A slice, 
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from flint import fmpz, fmpz_mat
@@ -22,6 +24,8 @@ from affinelens.arithmetic import ExactMatrix, gamma
 from affinelens.array_types import Floats, Indices
 from affinelens.network.coefficients import Coefficients
 from affinelens.network.enclosure import Enclosure
+
+Value = TypeVar("Value")
 
 # How many products of a sparse map are formed at a time.
 _PRODUCTS_AT_A_TIME = 2**20
@@ -46,6 +50,8 @@ class LinearMap(ABC):
 
     size_in: int
     size_out: int
+    # The attribute that holds the coefficients of a map that takes inner products.
+    multiplied: ClassVar[str | None] = None
 
     @property
     @abstractmethod
@@ -86,10 +92,15 @@ class LinearMap(ABC):
     def transposed(self) -> LinearMap:
         """The adjoint map, with the same coefficients: ``<A x, y> = <x, A^T y>``."""
 
-    @property
+    @cached_property
     def halves(self) -> tuple[LinearMap, LinearMap] | None:
         """The map as the sum of one with short coefficients and a small rest, where it takes inner products."""
-        return None
+        if self.multiplied is None:
+            return None
+        values = getattr(self, self.multiplied)
+        short = shortened(values, short_bits(self.roundings))
+        whole: Any = self  # every map is a data class
+        return replace(whole, **{self.multiplied: short}), replace(whole, **{self.multiplied: values - short})
 
     def propagate(self, form: Enclosure) -> Enclosure:
         """The map's value on an enclosure, the map's own rounding added to its error."""
@@ -102,6 +113,8 @@ class LinearMap(ABC):
 @dataclass(frozen=True, eq=False)
 class Dense(LinearMap):
     """A plain matrix of shape (out, in)."""
+
+    multiplied: ClassVar[str] = "weight"
 
     weight: Floats
 
@@ -137,11 +150,6 @@ class Dense(LinearMap):
     def coefficients(self, output: int) -> Coefficients:
         return Coefficients.of_floats(np.arange(self.size_in), self.weight[output])
 
-    @cached_property
-    def halves(self) -> tuple[LinearMap, LinearMap]:
-        short = shortened(self.weight, short_bits(self.roundings))
-        return replace(self, weight=short), replace(self, weight=self.weight - short)
-
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "dense", self.weight
 
@@ -152,6 +160,8 @@ class Dense(LinearMap):
 @dataclass(frozen=True, eq=False)
 class Sparse(LinearMap):
     """A sparse matrix: row i has ``values[starts[i]:starts[i+1]]`` in the like slice of ``columns``."""
+
+    multiplied: ClassVar[str] = "values"
 
     starts: Indices
     columns: Indices
@@ -207,11 +217,6 @@ class Sparse(LinearMap):
         span = slice(self.starts[output], self.starts[output + 1])
         found = Coefficients.of_floats(self.columns[span], self.values[span])
         return Coefficients.combined([found], [1])  # a column may come twice
-
-    @cached_property
-    def halves(self) -> tuple[LinearMap, LinearMap]:
-        short = shortened(self.values, short_bits(self.roundings))
-        return replace(self, values=short), replace(self, values=self.values - short)
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "sparse starts", self.starts
@@ -310,14 +315,18 @@ class Select(LinearMap):
 
 
 @dataclass(frozen=True, eq=False)
-class Chain(LinearMap):
-    """Several maps, one after the other."""
+class Composite(LinearMap):
+    """A map made of others: whatever it does is what they do, joined by :meth:`through`."""
 
     maps: tuple[LinearMap, ...]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size_in", self.maps[0].size_in)
         object.__setattr__(self, "size_out", self.maps[-1].size_out)
+
+    @abstractmethod
+    def through(self, step: Callable[[LinearMap, Value], Value], value: Value) -> Value:
+        """What the map makes of a value, given what each of its parts makes of one."""
 
     @cached_property
     def steps(self) -> int:
@@ -327,24 +336,34 @@ class Chain(LinearMap):
     def products(self) -> int:
         return sum(part.products for part in self.maps)
 
+    def apply(self, columns: Floats) -> Floats:
+        return self.through(lambda part, value: part.apply(value), columns)
+
+    def apply_absolute(self, columns: Floats) -> Floats:
+        return self.through(lambda part, value: part.apply_absolute(value), columns)
+
+    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
+        return self.through(lambda part, value: part.apply_exact(value), columns)
+
+    def propagate(self, form: Enclosure) -> Enclosure:
+        return self.through(lambda part, value: part.propagate(value), form)
+
+    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        for part in self.maps:
+            yield from part.parameters()
+
+
+class Chain(Composite):
+    """Several maps, one after the other."""
+
+    def through(self, step: Callable[[LinearMap, Value], Value], value: Value) -> Value:
+        for part in self.maps:
+            value = step(part, value)
+        return value
+
     @property
     def roundings(self) -> int:
         return sum(part.roundings for part in self.maps)
-
-    def apply(self, columns: Floats) -> Floats:
-        for part in self.maps:
-            columns = part.apply(columns)
-        return columns
-
-    def apply_absolute(self, columns: Floats) -> Floats:
-        for part in self.maps:
-            columns = part.apply_absolute(columns)
-        return columns
-
-    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
-        for part in self.maps:
-            columns = part.apply_exact(columns)
-        return columns
 
     def coefficients(self, output: int) -> Coefficients:
         *others, last = self.maps
@@ -355,72 +374,26 @@ class Chain(LinearMap):
             )
         return found
 
-    def propagate(self, form: Enclosure) -> Enclosure:
-        for part in self.maps:
-            form = part.propagate(form)
-        return form
-
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        for part in self.maps:
-            yield from part.parameters()
-
     def transposed(self) -> Chain:
         return Chain(tuple(part.transposed() for part in reversed(self.maps)))
 
 
-@dataclass(frozen=True, eq=False)
-class Sum(LinearMap):
+class Sum(Composite):
     """Several maps of the same sizes, added."""
 
-    maps: tuple[LinearMap, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size_in", self.maps[0].size_in)
-        object.__setattr__(self, "size_out", self.maps[0].size_out)
-
-    @cached_property
-    def steps(self) -> int:
-        return sum(part.steps for part in self.maps)
-
-    @property
-    def products(self) -> int:
-        return sum(part.products for part in self.maps)
+    def through(self, step: Callable[[LinearMap, Value], Value], value: Value) -> Value:
+        return reduce(operator.add, [step(part, value) for part in self.maps])
 
     @property
     def roundings(self) -> int:
         return sum(part.roundings + 1 for part in self.maps)
 
-    def apply(self, columns: Floats) -> Floats:
-        total = self.maps[0].apply(columns)
-        for part in self.maps[1:]:
-            total = total + part.apply(columns)
-        return total
-
-    def apply_absolute(self, columns: Floats) -> Floats:
-        total = self.maps[0].apply_absolute(columns)
-        for part in self.maps[1:]:
-            total = total + part.apply_absolute(columns)
-        return total
-
-    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
-        total = self.maps[0].apply_exact(columns)
-        for part in self.maps[1:]:
-            total = total + part.apply_exact(columns)
-        return total
-
     def coefficients(self, output: int) -> Coefficients:
         return Coefficients.combined([part.coefficients(output) for part in self.maps], [1] * len(self.maps))
 
-    def propagate(self, form: Enclosure) -> Enclosure:
-        total = self.maps[0].propagate(form)
-        for part in self.maps[1:]:
-            total = total + part.propagate(form)
-        return total
-
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "sum of", np.array([len(self.maps)])
-        for part in self.maps:
-            yield from part.parameters()
+        yield from super().parameters()
 
     def transposed(self) -> Sum:
         return Sum(tuple(part.transposed() for part in self.maps))

@@ -22,9 +22,9 @@ from affinelens.network.activation import (
     Lines,
     RestrictedActivation,
     Sides,
+    label_rows,
 )
 from affinelens.network.enclosure import Enclosure
-from affinelens.network.row_labels import label_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,6 @@ from onnx import TensorProto, helper  # noqa: E402
 from affinelens.errors import AffineLensError  # noqa: E402
 from affinelens.network import network  # noqa: E402
 from affinelens.network.build import builder as graph  # noqa: E402
-from affinelens.network.note import NoteKind  # noqa: E402
 from support.onnx_models import assert_same_function, model, node, save, weights  # noqa: E402
 
 IMAGE = [1, 4, 7, 6]
@@ -150,9 +150,17 @@ ELEMENTWISE = [
     ([node("Relu", "x", "h"), node("Sum", "x h c", "y")], {"c": single(6)}),
     ([node("Relu", "x", "h"), node("Mean", "x h c", "y")], {"c": single(6)}),
     ([node("Where", "m x c", "y")], {"m": np.eye(7, 6, dtype=bool), "c": single(4, 1, 1)}),
+    ([node("Greater", "x c", "m"), node("Sub", "x c", "d"), node("Where", "m d zero", "y")],
+     {"c": single(6), "zero": np.float32(0)}),
+    ([node("LessOrEqual", "x zero", "m"), node("Not", "m", "n"), node("Cast", "n", "f", to=1), node("Mul", "x f", "y")],
+     {"zero": np.float32(0)}),
+    ([node("TopK", "x k", "y i", axis=1)], {"k": whole(3)}),
+    ([node("TopK", "x k", "y i", axis=2, largest=0)], {"k": whole(2)}),
+    ([node("CumSum", "x k", "y")], {"k": np.array(1)}),
+    ([node("CumSum", "x k", "y", exclusive=1, reverse=1)], {"k": np.array(-1)}),
     ([node("MatMul", "x w", "y")], {"w": single(4, 6, 3)}),
     ([node("MatMul", "w x", "y")], {"w": single(1, 2, 7)}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("nodes", "constants"), ELEMENTWISE)
@@ -191,6 +199,14 @@ LAYOUT = [
 @pytest.mark.parametrize(("nodes", "constants"), LAYOUT)
 def test_layout(nodes: Any, constants: Any, tmp_path: Path) -> None:
     agrees(nodes, constants, IMAGE, tmp_path)
+
+
+def test_a_conversion_that_rounds_is_reported(tmp_path: Path) -> None:
+    nodes = [node("Cast", "x", "h", to=TensorProto.FLOAT16), node("Cast", "h", "y", to=TensorProto.DOUBLE)]
+    net = network(save(model(nodes, {}, [1, 3]), tmp_path))
+    assert [str(note) for note in net.notes] == [
+        "the_Cast_h: values are rounded to float16 in the model, but not in the network"
+    ]
 
 
 def test_layout_in_older_and_newer_forms(tmp_path: Path) -> None:
@@ -281,14 +297,14 @@ def test_a_window_may_hold_the_same_entry_twice(tmp_path: Path) -> None:
     agrees(nodes, {"p": whole(0, 0, 2, 0, 0, 2)}, [1, 1, 4], tmp_path)
 
 
-@pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax", "Sigmoid"])
+@pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax", "Sigmoid", "Tanh"])
 @pytest.mark.parametrize("opset", [11, 13])
 def test_a_final_softmax_is_cut_off_and_noted(operator: str, opset: int, tmp_path: Path) -> None:
     body = [node("MatMul", "x w", "h"), node("Relu", "h", "r")]
     constants = {"w": weights(3, 4), "s": whole(4)}
     cut = network(save(model([*body, node(operator, "r", "p"), node("Reshape", "p s", "y")], constants, [1, 3],
                              opset=opset), tmp_path))  # fmt: skip
-    assert [note.kind for note in cut.notes] == [NoteKind.CUT_OFF]
+    assert [note.kind.is_cut_off for note in cut.notes] == [True]
     assert f"the final {operator} was cut off" in str(cut.notes[0])
     plain = network(save(model([*body, node("Reshape", "r s", "y")], constants, [1, 3], opset=opset), tmp_path))
     assert cut.digest == plain.digest
@@ -400,6 +416,12 @@ REFUSED = [
     ([node("ThresholdedRelu", "r", "y", alpha=1.0)], ["the_ThresholdedRelu", "not continuous"]),
     ([node("Clip", "r high low", "y")], ["the_Clip", "at least 2", "at most 1"]),
     ([node("Where", "r r x", "y")], ["the_Where", "condition"]),
+    (
+        [node("Less", "r c", "m"), node("Where", "m r x", "y")],
+        ["the_Where", "cannot be proved continuous", "until='r'"],
+    ),
+    ([node("TopK", "r nine", "y i", axis=1)], ["the_TopK", "[9] of the 3 entries"]),
+    ([node("Floor", "r", "y")], ["the_Floor", "jumps"]),
     ([node("Resize", "r - scales", "y", mode="cubic")], ["the_Resize", "cubic"]),
     ([node("Resize", "r - c", "y")], ["the_Resize", "scales"]),
     ([node("MaxPool", "r", "y", kernel_shape=[2])], ["the_MaxPool", "no spatial axes"]),
@@ -427,6 +449,8 @@ HUGE = [
     [node("Pad", "x pads", "y")],
     [node("Resize", "x - - huge", "y")],
     [node("Resize", "x - - huge", "y", mode="linear")],
+    [node("Reshape", "x four", "h"), node("Resize", "h - - wide", "y", mode="linear")],
+    [node("Reshape", "x four", "h"), node("Resize", "h - - wide", "y")],
     [node("Range", "zero many one", "c"), node("Add", "x c", "y")],
     [node("MaxPool", "image", "c", kernel_shape=[2**31, 2**31], pads=[2**31] * 4), node("Add", "x c", "y")],
     [node("AveragePool", "image", "c", kernel_shape=[2**31, 2**31], pads=[2**31] * 4), node("Add", "x c", "y")],
@@ -443,9 +467,17 @@ def test_sizes_are_checked_before_anything_is_built(nodes: Any, tmp_path: Path) 
         "huge": whole(2**40, 2**40), "pads": whole(2**40, 2**40, 0, 0), "zero": np.array(0), "many": np.array(2**50),
         "one": np.array(1), "image": np.ones((1, 1, 2, 2)), "w": np.ones((1, 1, 1, 1)),
         "lots": np.zeros((100, 1000), dtype=np.int64), "tall": whole(2**40, 3), "row": whole(1, 10**4),
+        "four": whole(1, 1, 1, 3), "wide": whole(1, 1, 13416, 13416),
     }  # fmt: skip
-    message = refusal(model(nodes, constants, [1, 3], opset=13), tmp_path)
-    assert "numbers, more than" in message
+    path = save(model(nodes, constants, [1, 3], opset=13), tmp_path)
+    tracemalloc.start()
+    try:
+        with pytest.raises(AffineLensError, match="numbers, more than"):
+            network(path)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 50 * 2**20
 
 
 def test_layouts_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

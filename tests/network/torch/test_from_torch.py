@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 
+import affinelens as al  # noqa: E402
 from affinelens.errors import AffineLensError  # noqa: E402
 from affinelens.network import Network, network  # noqa: E402
 
@@ -225,7 +226,7 @@ def test_flags_are_restored_when_tracing_fails() -> None:
         (Function(lambda m, x: x + torch.rand(2), width=2), ["aten.rand", "random"]),
         (Function(lambda m, x: x.long().float(), width=2), ["_to_copy", "torch.int64"]),
         (Function(lambda m, x: x / m.by, width=2, by=torch.zeros(2)), ["aten.div", "contains 0"]),
-        (Function(lambda m, x: (x, x), width=2), ["returns x, x", "one tensor"]),
+        (Function(lambda m, x: (x, x), width=2), ["returns '0' (x), '1' (x)", "one tensor"]),
         (Function(lambda m, x: 3.0, width=2), ["returns 3.0", "one tensor"]),
         (Function(lambda m, x: x + m.by.add_(1), width=2, by=torch.zeros(2)), ["buffer by", "function"]),
         (Function(lambda m, x: x * m.by, width=2, by=torch.ones(2) * 1j), ["by", "complex64", "real"]),
@@ -254,3 +255,22 @@ def test_input_shape_is_inferred_only_from_a_leading_linear_layer() -> None:
         network(nn.Sequential(nn.BatchNorm1d(2), nn.Linear(2, 2)))
     with pytest.raises(AffineLensError, match="input_shape="):
         network(nn.ReLU())
+
+
+def test_a_refusal_shows_no_frames_of_the_inside() -> None:
+    """A traceback ends in the sentence, without the errors that led to it."""
+    curved = nn.Sequential(nn.Linear(2, 3), nn.GELU())
+    with pytest.raises(AffineLensError, match="not piecewise affine") as caught:
+        al.count(curved, al.Box(-1, 1, dim=2))
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+def test_a_module_takes_inputs_in_the_shape_of_a_slice() -> None:
+    torch.manual_seed(0)
+    body = [nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(2 * 16, 3)]
+    images = np.random.default_rng(0).normal(size=(3, 1, 6, 6))
+    plane = al.Slice.through(*images)
+    convolution, flat = nn.Sequential(*body), nn.Sequential(nn.Linear(36, 4), nn.ReLU(), nn.Linear(4, 2))
+    assert al.count(convolution, plane) == al.count(network(convolution, input_shape=(1, 6, 6)), plane) > 1
+    assert al.count(flat, plane) == al.count(network(flat), plane)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -14,8 +15,10 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 
+import affinelens as al  # noqa: E402
 from affinelens.errors import AffineLensError  # noqa: E402
 from affinelens.network import Network, network  # noqa: E402
+from affinelens.network.note import NoteKind  # noqa: E402
 
 SHAPES = {1: (4, 9), 2: (4, 7, 6), 3: (2, 5, 4, 6)}
 
@@ -195,7 +198,26 @@ LAYOUT = [
     lambda x: x.masked_fill(torch.eye(7, 6).bool(), 0.25),
     lambda x: torch.where(torch.eye(7, 6).bool(), x, -x),
     lambda x: x.flatten(1).unflatten(1, (2, -1)).squeeze(0),
+    lambda x: torch.hstack([x, -x]) + torch.vstack([x, x]).sum(0).repeat(2, 1, 1),
+    lambda x: torch.dstack([x[0, 0], x[0, 1]]),
+    lambda x: torch.stack(torch.broadcast_tensors(x, x[:, :1], torch.ones(1))),
+    lambda x: x.scatter(1, torch.tensor([2, 0]).reshape(1, 2, 1, 1), x[:, 1:3]),
+    lambda x: x.scatter(3, torch.tensor([2, 0]).reshape(1, 1, 1, 2), 1.5),
+    lambda x: x.index_copy(1, torch.tensor([3, 1]), x[:, :2]).select_scatter(x[:, 0], 1, 2),
+    lambda x: written(x),
+    lambda x: torch.zeros(1, 4, 7, 6).copy_(2 * x).diff(dim=1),
 ]
+
+
+def written(x: Any) -> Any:
+    """In-place writes into views, of tensors, constants and whole numbers."""
+    y = torch.zeros(1, 4, 7, 6)
+    y[:, 1:3] = x[:, :2]
+    y[:, [0, 2], 1] = x[:, [3, 1], 2]
+    y[:, :, 3] = torch.tensor([5])
+    y[0, 0, 0, 0] = 7
+    y.index_put_((torch.tensor([0]), torch.tensor([3])), x[0, 0])
+    return y
 
 
 @together(LAYOUT)
@@ -215,6 +237,12 @@ ARITHMETIC = [
     lambda x: torch.addcmul(x, 2 * x, torch.linspace(0, 1, 6), value=0.5),
     lambda x: x.flatten().dot(torch.linspace(0, 1, 168)),
     lambda x: 3 - x / torch.tensor([1.0, 3.0, 5.0, 7.0, 9.0, 11.0]),
+    lambda x: x.cumsum(1) - x.cumsum(3),
+    lambda x: torch.lerp(x, torch.linspace(0, 1, 6), 0.3) + torch.lerp(torch.zeros(6), torch.linspace(0, 1, 6), x),
+    lambda x: torch.addcdiv(x, x, torch.linspace(1, 2, 6), value=0.3),
+    lambda x: torch.zeros(1, 3, 7, 6).scatter_add(1, torch.tensor([0, 2, 2]).reshape(1, 3, 1, 1).expand(1, 3, 7, 2), x),
+    lambda x: x.index_add(1, torch.tensor([0, 0]), x[:, 2:], alpha=2),
+    lambda x: x.clone().index_put_((torch.tensor([0, 0]), torch.tensor([1, 1])), x[0, :2], accumulate=True) ** 1,
     lambda x: F.batch_norm(x, torch.linspace(-1, 1, 4), torch.linspace(0.5, 2, 4), eps=0.1).relu(),
 ]
 
@@ -250,12 +278,64 @@ PIECES = [
     lambda x: torch.max(x, torch.zeros(1)) + torch.min(torch.linspace(-1, 1, 6), x),
     lambda x: torch.maximum(torch.maximum(x, -x), torch.ones(1)),
     lambda x: x.reshape(1, 2, 2, 7, 6).amax(2),
+    lambda x: F.softshrink(x, 0.3),
+    lambda x: torch.linalg.vector_norm(x, 1, dim=(1, 3)),
+    lambda x: torch.linalg.vector_norm(x, float("inf"), dim=1, keepdim=True) - x.norm(p=float("-inf")),
+    lambda x: F.l1_loss(x, torch.ones(1, 4, 7, 6)) + F.pairwise_distance(x[0, 0], torch.ones(7, 6), p=1.0),
+    lambda x: torch.linalg.matrix_norm(x, 1),
+]
+
+CHOICES = [
+    lambda x: torch.where(x > 0, x, 0.1 * x),
+    lambda x: torch.where(x >= 0.7, x, 0.5 * x + 0.35),
+    lambda x: torch.where(x < x.flip(1), 2 * x, x + x.flip(1)),
+    lambda x: torch.where(torch.zeros(1) > x[:, :1], -x[:, :1], x[:, :1]),
+    lambda x: torch.where(~(x <= 0.25), 0.25, x) + x * (x > 0) + (x < 0).double() * x,
+    lambda x: x.masked_fill(x < -0.5, -0.5).relu(),
+    lambda x: (lambda h: torch.where(h > 0, h, 0.0))(x.relu()),
+    lambda x: torch.where((x > 0).reshape(1, -1), x.flatten(1), torch.zeros(1)),
+]
+
+ORDERED = [
+    lambda x: x.sort(1)[0],
+    lambda x: x.sort(dim=2, descending=True, stable=True).values,
+    lambda x: x.topk(3, 2)[0],
+    lambda x: x.topk(2, 3, largest=False)[0],
+    lambda x: x.median(2)[0],
+    lambda x: x[0, 0, 0].median() + x[0, 0, 1, :5].median(),
+    lambda x: x.kthvalue(2, 1, keepdim=True)[0],
+    lambda x: torch.msort(x[0, :, 0]),
 ]  # fmt: skip
 
 
 @together(PIECES)
 def test_functions_with_pieces(functions: Any) -> None:
     assert_same_functions(functions, SHAPES[2])
+
+
+@together(CHOICES)
+def test_choices_that_are_continuous(functions: Any) -> None:
+    assert_same_functions(functions, SHAPES[2])
+
+
+@together(ORDERED)
+def test_ordering(functions: Any) -> None:
+    assert_same_functions(functions, SHAPES[2])
+
+
+def test_a_choice_cuts_once_and_a_sort_of_three_has_six_regions() -> None:
+    leaky = network(Function(lambda x: torch.where(x > 0, x, 0.1 * x)), input_shape=(3,))
+    assert [stage.activation.choices for stage in leaky.stages] == [3]
+    ordered = network(Function(lambda x: x.sort(1)[0]), input_shape=(3,))
+    assert al.count(ordered, al.Box(-1, 1, dim=3)) == 6
+    assert ordered.evaluate_exact([3.0, 1.0, 2.0]) == [1, 2, 3]
+
+
+def test_a_conversion_that_rounds_is_reported() -> None:
+    net = network(Function(lambda x: x.half().double().relu()), input_shape=(2,))
+    assert [note.kind for note in net.notes] == [NoteKind.ROUNDED]
+    assert "rounded to float16 in the model, but not in the network" in net.report()
+    assert network(Function(lambda x: x.double().relu()), input_shape=(2,)).notes == ()
 
 
 def test_a_maximum_against_constants_cuts_nothing_else() -> None:
@@ -283,15 +363,25 @@ def test_means_are_exact() -> None:
         (lambda x: x.relu() * x, ["mul", "constant", "until='relu'"]),
         (lambda x: 1 / x.relu(), ["reciprocal", "until='relu'"]),
         (lambda x: torch.ones(4) / x.relu(), ["div", "divisor", "until='relu'"]),
-        (lambda x: F.threshold(x, 1.0, 0.0), ["threshold", "not continuous"]),
+        (lambda x: F.threshold(x, 1.0, 0.0), ["threshold", "jumps", "not continuous"]),
+        (lambda x: F.hardshrink(x), ["where", "cannot be proved continuous"]),
+        (lambda x: x.floor(), ["floor", "jumps and is not continuous"]),
+        (lambda x: x.long() * 1.0, ["int64", "jumps"]),
+        (lambda x: x.norm(), ["order 2", "not piecewise affine"]),
+        (lambda x: x.norm(p=0), ["order 0", "jumps"]),
+        (lambda x: (x > 0).double(), ["a comparison jumps"]),
+        (lambda x: x.repeat(1, 500).sort(1)[0], ["sorting 2000 entries", "comparisons, more than"]),
         (lambda x: x.clamp(2.0, 1.0), ["clamp", "at least 2", "at most 1"]),
-        (lambda x: torch.where(x > 0, x, 2 * x), ["gt", "not piecewise affine"]),
+        (lambda x: torch.where(x > 1, x, 2 * x), ["where", "jumps in entry 0", "where(x > c, x, c)"]),
+        (lambda x: torch.where(x > 0, x * 0 + 1, 0.0), ["where", "jumps in entry 0"]),
+        (lambda x: torch.where(x.relu() > 1, x, 2 * x), ["where", "cannot be proved", "until="]),
         (lambda x: x.max(1)[1] * 1.0, ["positions"]),
         (lambda x: x[:, torch.tensor([True, False, True, True])], ["index", "shape", "mask"]),
         (lambda x: F.interpolate(x[None, None], scale_factor=2, mode="bicubic"), ["bicubic", "not read"]),
         (lambda x: F.softmax(x, 0).relu(), ["softmax", "not piecewise affine"]),
         (lambda x: F.softmax(x.relu(), 0), ["softmax", "axis 0", "constant", "until='relu'"]),
-        (lambda x: (x.relu(), x.abs()), ["relu, abs", "until='relu' chooses one"]),
+        (lambda x: (x.exp(), x.abs()), ["'0' (exp), '1' (abs_1)", "until='1' chooses one"]),
+        (lambda x: {"p": x.exp(), "q": [x.relu()]}, ["'p' (exp), 'q.0' (relu)", "until='q.0' chooses one"]),
     ],
 )
 def test_refusals_name_the_operation_and_where_to_cut(function: Any, words: list[str]) -> None:
@@ -301,7 +391,7 @@ def test_refusals_name_the_operation_and_where_to_cut(function: Any, words: list
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("tail", [nn.Softmax(1), nn.LogSoftmax(-1), nn.Sigmoid()])
+@pytest.mark.parametrize("tail", [nn.Softmax(1), nn.LogSoftmax(-1), nn.Sigmoid(), nn.Tanh()])
 def test_a_final_softmax_is_cut_off_and_noted(tail: Any) -> None:
     body = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
     net = network(nn.Sequential(body, tail, nn.Flatten()))
@@ -332,6 +422,36 @@ def test_until_names_a_submodule_or_an_operation() -> None:
         network(module, until="bodi")
     with pytest.raises(AffineLensError, match="until="):
         network(module)
+
+
+def test_until_names_one_of_several_outputs() -> None:
+    module = Function(lambda x: {"scores": x.relu(), "others": (x.abs(), x)})
+    x = [1.0, -2.0]
+    for until, values in {"scores": [1, 0], "others.0": [1, 2], "others.1": [1, -2], "abs_1": [1, 2]}.items():
+        assert network(module, input_shape=(2,), until=until)(x).tolist() == values
+    assert network(Branches(), until="0").output_size == 2
+
+
+def test_batch_norm_without_running_statistics_is_named() -> None:
+    module = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3, track_running_stats=False))
+    with pytest.raises(AffineLensError, match=r"^1 \(BatchNorm1d\) keeps no running statistics.*track_running_stats"):
+        network(module)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        nn.Sequential(nn.Linear(2, 2), nn.GELU()),
+        nn.Sequential(nn.Linear(2, 2), nn.Conv2d(1, 1, 3)),
+        nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3, track_running_stats=False)),
+    ],
+)
+def test_what_users_did_shows_no_inner_causes(module: Any) -> None:
+    with pytest.raises(AffineLensError) as caught:
+        network(module)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert shown.count("Traceback") == 1
+    assert "site-packages" not in shown
 
 
 def test_other_arguments_are_fixed_by_name() -> None:

@@ -102,13 +102,19 @@ class GraphBuilder:
     def note(self, note: Note) -> None:
         self._notes[note] = None
 
+    def require_room(self, count: int) -> None:
+        """Refuse to write out so many more indices and factors than a network may hold, before they are made."""
+        if self._written + count > _LARGEST_TOTAL:
+            raise AffineLensError(
+                f"the network's layout alone takes {self._written + count} numbers, more than the {_LARGEST_TOTAL} "
+                f"accepted"
+            )
+
     def linear(self, tensor: Tensor, linear: LinearMap, shape: Shape) -> Tensor:
         """A linear map of the tensor's flattened values."""
-        self._written += _written_out(linear)
-        if self._written > _LARGEST_TOTAL:
-            raise AffineLensError(
-                f"the network's layout alone takes {self._written} numbers, more than the {_LARGEST_TOTAL} accepted"
-            )
+        written = _written_out(linear)
+        self.require_room(written)
+        self._written += written
         sources = {k: chain(first, linear) for k, first in tensor.sources.items()}
         bias = None if tensor.bias is None else chain(tensor.bias, linear)
         return Tensor(shape, sources, bias, self._extended(tensor))
@@ -153,6 +159,7 @@ class GraphBuilder:
         ends = np.cumsum([0, *(part.shape[axis] for part in parts)]).tolist()
         shape = (*first[:axis], ends[-1], *first[axis + 1 :])
         require_size(prod(shape), f"a tensor of shape {shape}")
+        self.require_room(len(parts) * prod(shape))
         placed = []
         for part, (start, end) in zip(parts, pairwise(ends), strict=True):
             positions = np.full(shape, -1)
@@ -168,10 +175,17 @@ class GraphBuilder:
 
     def sum_over(self, tensor: Tensor, axes: Sequence[int], *, keep: bool) -> Tensor:
         """The sum over some axes, which stay as axes of size 1 or disappear."""
-        members = axes_last(tensor.positions, axes)
-        starts = np.arange(len(members) + 1) * members.shape[1]
-        total = Sparse(starts, members.ravel(), np.ones(members.size), tensor.size)
+        total = sum_of(axes_last(tensor.positions, axes), tensor.size)
         return self.linear(tensor, total, reduced_shape(tensor.shape, axes, keep=keep))
+
+    def running_sum(self, tensor: Tensor, axis: int, *, exclusive: bool = False, backward: bool = False) -> Tensor:
+        """Every entry and those before it along an axis, or behind it; ``exclusive`` leaves itself out."""
+        count = tensor.shape[axis]
+        require_size(tensor.size * count, f"a running sum of {count} entries")
+        ones = np.tril(np.ones((count, count), dtype=bool), -1 if exclusive else 0)
+        taken = np.moveaxis(tensor.positions, axis, -1)[..., None, :]
+        taken = np.moveaxis(np.where(ones.T if backward else ones, taken, -1), -2, axis).reshape(-1, count)
+        return self.linear(tensor, sum_of(taken, tensor.size), tensor.shape)
 
     def mean_over(self, tensor: Tensor, axes: Sequence[int], *, keep: bool) -> Tensor:
         count = prod(tensor.shape[axis] for axis in axes)
@@ -297,6 +311,13 @@ class GraphBuilder:
     def _affine_sum(self, tensor: Tensor) -> AffineSum:
         labels = tuple(operation.label for operation in tensor.operations)
         return AffineSum(tensor.size, tuple(sorted(tensor.sources.items())), tensor.bias, labels)
+
+
+def sum_of(members: Indices, size: int) -> Sparse:
+    """The sum of the entries at each row's positions, leaving out -1."""
+    present = members >= 0
+    starts = np.cumsum([0, *present.sum(axis=1)])
+    return Sparse(starts, members[present], np.ones(int(starts[-1])), size)
 
 
 def _repeated(weight: Floats, rows: int) -> LinearMap:

@@ -9,19 +9,21 @@ from typing import Any, Protocol, TypeVar
 from affinelens.errors import AffineLensError, Option
 
 Key = TypeVar("Key", bound=Hashable, covariant=True)
-# Operators that turn scores into probabilities, and others that are no continuous piecewise affine functions; as
-# frameworks name them, in small letters without underscores.
-_TAILS = {"logsoftmax", "sigmoid", "softmax"}
+# Operators as frameworks name them, in small letters without underscores: those that rescale scores in their order,
+# those that are not piecewise affine, and those that jump.
+_TAILS = {"logsoftmax", "sigmoid", "softmax", "tanh"}
 _CURVED = _TAILS | {
-    "acos", "acosh", "argmax", "argmin", "asin", "asinh", "atan", "atanh", "attention", "bernoulli", "ceil", "celu",
-    "cos", "cosh", "cumprod", "det", "elu", "eq", "equal", "erf", "exp", "floor", "ge", "gelu", "glu", "greater",
-    "greaterorequal", "groupnorm", "groupnormalization", "gru", "gt", "hardmax", "hardshrink", "hardswish",
-    "instancenorm", "instancenormalization", "layernorm", "layernormalization", "le", "less", "lessorequal",
-    "linalgvectornorm", "log", "logsigmoid", "lpnormalization", "lppool", "lrn", "lstm", "lt",
-    "meanvariancenormalization", "mish", "mod", "multinomial", "nativelayernorm", "ne", "nonzero", "norm", "pow",
-    "prod", "reciprocal", "reducel2", "reducelogsum", "reducelogsumexp", "reduceprod", "reducesumsquare", "remainder",
-    "rmsnorm", "rmsnormalization", "rnn", "rnntanh", "round", "rsqrt", "scaleddotproductattention", "selu", "sign",
-    "silu", "sin", "sinh", "softplus", "softsign", "sqrt", "square", "std", "swish", "tan", "tanh", "topk", "var",
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "attention", "celu", "cos", "cosh", "cumprod", "det", "elu",
+    "erf", "exp", "gelu", "glu", "groupnorm", "groupnormalization", "gru", "hardswish", "instancenorm",
+    "instancenormalization", "layernorm", "layernormalization", "log", "logsigmoid", "logsumexp", "lpnormalization",
+    "lrn", "lstm", "meanvariancenormalization", "mish", "nativelayernorm", "pow", "prod", "reciprocal", "reducel2",
+    "reducelogsum", "reducelogsumexp", "reduceprod", "reducesumsquare", "rmsnorm", "rmsnormalization", "rnn", "rnntanh",
+    "rsqrt", "scaleddotproductattention", "selu", "silu", "sin", "sinh", "softplus", "softsign", "sqrt", "square",
+    "std", "swish", "tan", "var",
+}  # fmt: skip
+_JUMPS = {
+    "argmax", "argmin", "argsort", "ceil", "eq", "equal", "floor", "floordivide", "fmod", "frac", "hardmax",
+    "heaviside", "isnan", "mod", "ne", "nonzero", "notequal", "remainder", "round", "sgn", "sign", "trunc",
 }  # fmt: skip
 
 
@@ -60,7 +62,7 @@ def needed(nodes: Sequence[AnyNode], output: Any) -> list[AnyNode]:
 
 
 def tail_of(nodes: Sequence[AnyNode], output: Any, passive: Collection[str]) -> AnyNode | None:
-    """The node that turns scores into probabilities, if none but ``passive`` ones lie between it and the output."""
+    """The node that rescales the scores in their order, if none but ``passive`` ones lie between it and the output."""
     for node in nodes[::-1]:
         if output in node.outputs[:1]:
             if _plain_name(node.operator) in _TAILS:
@@ -72,8 +74,13 @@ def tail_of(nodes: Sequence[AnyNode], output: Any, passive: Collection[str]) -> 
 
 
 def is_curved(operator: str) -> bool:
-    """Whether an operator is known to be no continuous piecewise affine function."""
+    """Whether an operator is known not to be piecewise affine."""
     return _plain_name(operator) in _CURVED
+
+
+def jumps(operator: str) -> bool:
+    """Whether an operator is known not to be continuous."""
+    return _plain_name(operator) in _JUMPS
 
 
 def _plain_name(operator: str) -> str:

@@ -42,7 +42,8 @@ def shrink(builder: GraphBuilder, tensor: Tensor, within: Floats, shift: Floats,
     """Move every value towards zero by ``shift``, and to zero if it lies ``within`` so far of it."""
     if within != shift:
         raise RefusedError(
-            f"shrinking with lambd={float(within):g} and bias={float(shift):g} is not continuous; the two must be equal"
+            f"shrinking with lambd={float(within):g} and bias={float(shift):g} jumps and is not continuous; "
+            f"the two must be equal"
         )
     width = float(within)
     if width < 0:
@@ -57,7 +58,8 @@ def threshold(builder: GraphBuilder, tensor: Tensor, level: Floats, below: Float
     """The values above a level, and ``below`` in place of the others."""
     if level != below:
         raise RefusedError(
-            f"values up to {float(level):g} become {float(below):g}, which is not continuous; the two must be equal"
+            f"values up to {float(level):g} become {float(below):g}, which jumps and is not continuous; "
+            f"the two must be equal"
         )
     return clip(builder, tensor, level, np.array(np.inf), name)
 
@@ -122,8 +124,20 @@ def minimum_over(builder: GraphBuilder, tensor: Tensor, axes: Sequence[int], nam
     return negated(builder, maximum_over(builder, negated(builder, tensor), axes, name, keep=keep))
 
 
-def absolute_sum_over(builder: GraphBuilder, tensor: Tensor, axes: Sequence[int], name: str, *, keep: bool) -> Tensor:
-    return builder.sum_over(absolute(builder, tensor, name), axes, keep=keep)
+def norm_over(
+    builder: GraphBuilder, tensor: Tensor, axes: Sequence[int], order: float, name: str, *, keep: bool
+) -> Tensor:
+    """The norms that are piecewise affine: of orders 1, inf and, as the smallest absolute value, -inf."""
+    if order == 0:
+        raise RefusedError(
+            "a norm of order 0 counts entries: it jumps and is not continuous; orders 1 and inf are read"
+        )
+    if order not in (1, np.inf, -np.inf):
+        raise RefusedError(f"a norm of order {order:g} is not piecewise affine; orders 1 and inf are")
+    sizes = absolute(builder, tensor, name)
+    if order == 1:
+        return builder.sum_over(sizes, axes, keep=keep)
+    return (maximum_over if order > 0 else minimum_over)(builder, sizes, axes, name, keep=keep)
 
 
 def group_maximum(builder: GraphBuilder, tensor: Tensor, members: Indices, shape: tuple[int, ...], name: str) -> Tensor:

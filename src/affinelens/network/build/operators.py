@@ -17,8 +17,9 @@ from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.network.build import nonlinear
 from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.comparison import choose_by
 from affinelens.network.build.shapes import Shape, common_shape, require_size
-from affinelens.network.build.values import Array, Constant, RefusedError, Value, lifted
+from affinelens.network.build.values import Array, Comparison, Constant, RefusedError, Value, lifted
 
 _TWO_FACTORS = (
     "both factors depend on the network's input; one of them must be a constant, or it is not piecewise affine"
@@ -29,20 +30,30 @@ def add(builder: GraphBuilder, values: Sequence[Value]) -> Tensor:
     return builder.add_all([lifted(builder, value) for value in values])
 
 
-def multiply(builder: GraphBuilder, left: Value, right: Value) -> Tensor:
+def multiply(builder: GraphBuilder, left: Value, right: Value, name: str = "") -> Tensor:
+    """The product; a comparison is a factor of 1 where it holds and of 0 elsewhere."""
+    for factor, other in ((left, right), (right, left)):
+        if isinstance(factor, Comparison):
+            return choose_by(builder, factor, other, Constant(np.zeros(()), "0"), name)
     if isinstance(right, Constant):
         return builder.scale(lifted(builder, left), right.numbers())
     if isinstance(left, Constant):
-        return builder.scale(right, left.numbers())
+        return builder.scale(lifted(builder, right), left.numbers())
     raise RefusedError(_TWO_FACTORS)
 
 
 def divide(builder: GraphBuilder, value: Value, divisor: Value) -> Tensor:
-    if isinstance(divisor, Tensor):
+    if not isinstance(divisor, Constant):
         raise RefusedError(
             "the divisor depends on the network's input; it must be a constant, or it is not piecewise affine"
         )
     return builder.divide(lifted(builder, value), divisor.numbers())
+
+
+def interpolated(builder: GraphBuilder, start: Value, end: Value, weight: Value) -> Tensor:
+    """``start + weight * (end - start)``."""
+    moved = builder.subtract(multiply(builder, weight, end), multiply(builder, weight, start))
+    return builder.add(lifted(builder, start), moved)
 
 
 def matrix_product(builder: GraphBuilder, left: Value, right: Value) -> Tensor:
@@ -50,7 +61,7 @@ def matrix_product(builder: GraphBuilder, left: Value, right: Value) -> Tensor:
     if isinstance(right, Constant):
         return builder.matmul_right(lifted(builder, left), right.numbers())
     if isinstance(left, Constant):
-        return builder.matmul_left(left.numbers(), right)
+        return builder.matmul_left(left.numbers(), lifted(builder, right))
     raise RefusedError(_TWO_FACTORS)
 
 
@@ -62,8 +73,10 @@ def affine_product(
     return product if addend is None else builder.add(product, builder.scale(lifted(builder, addend), factors[1]))
 
 
-def choose(builder: GraphBuilder, condition: Value, first: Value, second: Value) -> Tensor:
+def choose(builder: GraphBuilder, condition: Value, first: Value, second: Value, name: str) -> Tensor:
     """The entries of ``first`` where the condition holds, and elsewhere those of ``second``."""
+    if isinstance(condition, Comparison):
+        return choose_by(builder, condition, first, second, name)
     if isinstance(condition, Tensor):
         raise RefusedError("the condition depends on the network's input; it must be a constant")
     chosen = condition.bounds()
@@ -85,12 +98,12 @@ def extremum(builder: GraphBuilder, values: Sequence[Value], name: str, *, large
             common_shape(bound.shape, constant.shape)
             bound = (np.maximum if largest else np.minimum)(bound, constant.bounds())
     low, high = (bound, -none) if largest else (-none, bound)
-    return nonlinear.clip(builder, tensors[0], low, high, name)
+    return nonlinear.clip(builder, lifted(builder, tensors[0]), low, high, name)
 
 
 def clamp(builder: GraphBuilder, value: Value, low: Value | None, high: Value | None, name: str) -> Tensor:
     """``min(max(value, low), high)``, where a bound that is None cuts nothing."""
-    if not isinstance(low, Tensor) and not isinstance(high, Tensor):
+    if isinstance(low, Constant | None) and isinstance(high, Constant | None):
         floor = np.array(-np.inf) if low is None else low.bounds()
         ceiling = np.array(np.inf) if high is None else high.bounds()
         return nonlinear.clip(builder, lifted(builder, value), floor, ceiling, name)
@@ -103,16 +116,17 @@ def clamp(builder: GraphBuilder, value: Value, low: Value | None, high: Value | 
 def rearranged(builder: GraphBuilder, value: Value, move: Callable[[Array], Array], shape: Sequence[int] = ()) -> Value:
     """A value whose entries are moved as ``move`` does with an array; ``shape`` is the result's, if it may grow."""
     require_size(prod(shape), f"a tensor of shape {tuple(shape)}")
-    if isinstance(value, Tensor):
-        return builder.rearrange(value, move(value.positions))
+    if not isinstance(value, Constant):
+        tensor = lifted(builder, value)
+        return builder.rearrange(tensor, move(tensor.positions))
     return Constant(move(value.values), value.name)
 
 
 def reshaped(builder: GraphBuilder, value: Value, shape: Shape) -> Value:
     if min(shape, default=0) < 0 or prod(shape) != prod(value.shape):
         raise AffineLensError(f"a tensor of shape {value.shape} cannot be reshaped to {shape}")
-    if isinstance(value, Tensor):
-        return builder.reshape(value, shape)
+    if not isinstance(value, Constant):
+        return builder.reshape(lifted(builder, value), shape)
     return Constant(value.values.reshape(shape), value.name)
 
 
@@ -136,7 +150,8 @@ def padded(builder: GraphBuilder, value: Value, widths: Sequence[tuple[int, int]
 
     if isinstance(value, Constant):
         return rearranged(builder, value, lambda array: moved(array, fill), shape)
-    result = lifted(builder, rearranged(builder, value, lambda positions: moved(positions, -1), shape))
+    tensor = lifted(builder, value)
+    result = lifted(builder, rearranged(builder, tensor, lambda positions: moved(positions, -1), shape))
     if mode != "constant" or fill == 0:
         return result
-    return builder.add_constant(result, np.where(moved(value.positions, -1) < 0, fill, 0.0))
+    return builder.add_constant(result, np.where(moved(tensor.positions, -1) < 0, fill, 0.0))

@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, Option
 from affinelens.network.build.builder import GraphBuilder, Tensor
-from affinelens.network.build.graph import Node, is_curved
-from affinelens.network.build.values import Constant, RefusedError, Value, lifted
+from affinelens.network.build.graph import Node, is_curved, jumps
+from affinelens.network.build.values import Comparison, Constant, RefusedError, Value, lifted
 from affinelens.network.note import cut_off
 
 Key = TypeVar("Key", bound=Hashable)
@@ -51,13 +51,14 @@ class Replay(Generic[Key]):
     def cut_before(self, node: Node[Key]) -> tuple[str | Option, ...]:
         """The advice to end the model before a node, where something is before it."""
         for key in node.inputs:
-            if key != self._input and holds_tensor(self._values.get(key)):
+            value = self._values.get(key)
+            if key != self._input and holds_tensor(value) and not isinstance(value, Comparison):
                 return "; ", Option("until", str(key)), " cuts the model before it"
         return ()
 
 
 def holds_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor) or (isinstance(value, tuple | list) and any(map(holds_tensor, value)))
+    return isinstance(value, Tensor | Comparison) or (isinstance(value, tuple | list) and any(map(holds_tensor, value)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +103,12 @@ class Call(ABC):
 
     def why_unread(self) -> str:
         """Why the operator is not in the table."""
-        if is_curved(self.node.operator):
-            return "this operator is not piecewise affine and continuous"
-        return "this operator is not read"
+        operator = self.node.operator
+        return (
+            "this operator jumps and is not continuous"
+            if jumps(operator)
+            else ("this operator is not piecewise affine" if is_curved(operator) else "this operator is not read")
+        )
 
 
 @dataclass(frozen=True)
@@ -119,12 +123,12 @@ class Operators:
         try:
             return _without_tail(call) if tail else self._evaluated(call)
         except RefusedError as error:
-            raise AffineLensError(*error.parts, *call.replay.cut_before(call.node)).located(call.node.place) from error
+            raise AffineLensError(*error.parts, *call.replay.cut_before(call.node)).located(call.node.place) from None
         except AffineLensError as error:
-            raise error.located(call.node.place) from error
+            raise error.located(call.node.place) from None
         except (ValueError, TypeError, OverflowError, MemoryError, IndexError) as error:
             cause = " ".join(str(error).split())
-            raise AffineLensError(f"{call.node.place}: does not fit its inputs ({cause})") from error
+            raise AffineLensError(f"{call.node.place}: does not fit its inputs ({cause})") from None
 
     def _evaluated(self, call: Call) -> Any:
         folded = None if call.replay.depends(call.node) else self.fold(call)

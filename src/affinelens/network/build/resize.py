@@ -21,6 +21,8 @@ from affinelens.network.linear_map import Sparse
 Coordinate = Callable[[int], Fraction]
 _HALF = Fraction(1, 2)
 
+# Where an entry lies is a fraction, which takes as much time and room as so many numbers.
+_WORK_OF_AN_ENTRY = 64
 # Integers up to this one are float64 numbers.
 _LARGEST_WEIGHT = 2**53
 
@@ -61,6 +63,7 @@ def resize(
     builder: GraphBuilder, tensor: Tensor, resizings: Sequence[Resizing], way: str, rounding: str | None = None
 ) -> Tensor:
     """The tensor resized axis by axis: to the nearest entries by a way of rounding, or linearly where that is None."""
+    _require_result(tensor, resizings)
     for resizing in resizings:
         axis, outputs, scale = resizing.axis, resizing.outputs, resizing.scale
         size = tensor.shape[axis]
@@ -83,7 +86,6 @@ def _resize_nearest(
     """Every output entry along the axis is the input entry nearest to where it lies."""
     if rounding not in ROUNDINGS:
         raise AffineLensError(f"the rounding {rounding!r} is not read; accepted are {', '.join(ROUNDINGS)}")
-    _require_result(tensor, axis, outputs)
     size = tensor.shape[axis]
     indices = [min(max(ROUNDINGS[rounding](where(j)), 0), size - 1) for j in range(outputs)]
     return builder.rearrange(tensor, np.take(tensor.positions, indices, axis))
@@ -91,7 +93,6 @@ def _resize_nearest(
 
 def _resize_linear(builder: GraphBuilder, tensor: Tensor, axis: int, outputs: int, where: Coordinate) -> Tensor:
     """Every output entry along the axis is a mean of its two neighbors, weighted by its distance from them."""
-    _require_result(tensor, axis, outputs)
     size = tensor.shape[axis]
     places = [min(max(where(j), Fraction(0)), Fraction(size - 1)) for j in range(outputs)]
     common = lcm(*(place.denominator for place in places))
@@ -114,8 +115,17 @@ def _resize_linear(builder: GraphBuilder, tensor: Tensor, axis: int, outputs: in
     return mixed if common == 1 else builder.divide(mixed, np.array(float(common)))
 
 
-def _require_result(tensor: Tensor, axis: int, outputs: int) -> None:
-    if outputs < 1 or tensor.shape[axis] < 1:
-        raise AffineLensError(f"axis {axis} of a tensor of shape {tensor.shape} cannot be resized to {outputs} entries")
-    shape: Sequence[int] = (*tensor.shape[:axis], outputs, *tensor.shape[axis + 1 :])
-    require_size(2 * prod(shape), f"resizing to shape {tuple(shape)}")
+def _require_result(tensor: Tensor, resizings: Sequence[Resizing]) -> None:
+    """Refuse what is too large on the way or in the end, before any of it is built."""
+    shape = list(tensor.shape)
+    largest = prod(shape)
+    for resizing in resizings:
+        size, outputs = shape[resizing.axis], resizing.outputs
+        if outputs < 1 or size < 1:
+            raise AffineLensError(
+                f"axis {resizing.axis} of a tensor of shape {tensor.shape} cannot be resized to {outputs} entries"
+            )
+        require_size(_WORK_OF_AN_ENTRY * outputs, f"resizing an axis to {outputs} entries")
+        shape[resizing.axis] = outputs
+        largest = max(largest, prod(shape))
+    require_size(2 * largest, f"resizing to shape {tuple(shape)}")

@@ -44,11 +44,24 @@ class Constant:
         return self.values.astype(np.float32) if self.values.dtype.kind == "V" else self.values
 
 
-Value = Tensor | Constant
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Where a tensor that depends on the network's input is above 0: no numbers, but something to choose by."""
+
+    lead: Tensor
+
+    @property
+    def shape(self) -> Shape:
+        return self.lead.shape
+
+
+Value = Tensor | Constant | Comparison
 
 
 def lifted(builder: GraphBuilder, value: Value) -> Tensor:
     """A value as a tensor."""
+    if isinstance(value, Comparison):
+        raise RefusedError("a comparison jumps between true and false; it is read in where() and as a factor alone")
     return value if isinstance(value, Tensor) else builder.constant(value.numbers())
 
 

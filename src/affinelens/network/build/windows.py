@@ -10,11 +10,11 @@ import numpy as np
 
 from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
-from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.builder import GraphBuilder, Tensor, sum_of
 from affinelens.network.build.nonlinear import group_maximum
 from affinelens.network.build.shapes import Shape, require_size
 from affinelens.network.convolution import Convolution
-from affinelens.network.linear_map import LinearMap, Sparse
+from affinelens.network.linear_map import LinearMap
 
 Sizes = tuple[int, ...]
 
@@ -204,7 +204,7 @@ def _window_sum(tensor: Tensor, window: Window, outputs: Sizes) -> LinearMap:
     spatial = spatial_sizes(tensor.shape)
     if prod(outputs) * prod(window.sizes) <= 2 * prod(spatial):
         tables = [window.members(axis, size, outputs[axis]) for axis, size in enumerate(spatial)]
-        return _sum_of(_window_positions(tensor, tables), tensor.size)
+        return sum_of(_window_positions(tensor, tables), tensor.size)
     ones = np.ones((prod(tensor.shape[:2]), 1, 1, *window.sizes))
     return Convolution(ones, spatial, outputs, window.strides, window.dilations, window.before)
 
@@ -235,14 +235,7 @@ def adaptive_average_pool(builder: GraphBuilder, tensor: Tensor, outputs: Sizes)
     members = _window_positions(tensor, tables)
     shape = (*tensor.shape[:2], *outputs)
     counts = (members >= 0).sum(axis=1).reshape(shape).astype(np.float64)
-    return builder.divide(builder.linear(tensor, _sum_of(members, tensor.size), shape), counts)
-
-
-def _sum_of(members: Indices, size: int) -> Sparse:
-    """The sum of the entries at each row's positions, leaving out -1."""
-    present = members >= 0
-    starts = np.cumsum([0, *present.sum(axis=1)])
-    return Sparse(starts, members[present], np.ones(int(starts[-1])), size)
+    return builder.divide(builder.linear(tensor, sum_of(members, tensor.size), shape), counts)
 
 
 def _pooled_maximum(builder: GraphBuilder, tensor: Tensor, tables: Sequence[Indices], name: str) -> Tensor:

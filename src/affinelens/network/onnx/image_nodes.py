@@ -30,7 +30,7 @@ def _window(call: NodeCall, sizes: Sequence[int]) -> Window:
         raise AffineLensError(
             f"a window of {list(sizes)} with pads={pads} does not fit spatial axes of sizes {spatial}"
         )
-    ceil = bool(call.node.integer("ceil_mode", 0))
+    ceil = call.node.integer("ceil_mode", 0) == 1
     window = Window(tuple(sizes), tuple(strides), tuple(dilations), tuple(pads[:axes]), tuple(pads[axes:]), ceil)
     automatic = call.node.text("auto_pad", "NOTSET")
     if automatic in ("SAME_UPPER", "SAME_LOWER"):
@@ -43,7 +43,12 @@ def _window(call: NodeCall, sizes: Sequence[int]) -> Window:
 
 
 def pooling_window(call: NodeCall) -> Window:
-    return _window(call, call.node.integers("kernel_shape") or [])
+    window = _window(call, call.node.integers("kernel_shape") or [])
+    if call.node.text("auto_pad", "NOTSET").startswith("SAME") and set(window.dilations) != {1}:
+        raise AffineLensError(
+            "auto_pad with dilations means different things to different runtimes and is not read; give the pads"
+        )
+    return window
 
 
 def spatial_axes(call: NodeCall) -> range:
@@ -85,7 +90,8 @@ def transposed_convolution(call: NodeCall) -> Tensor:
         ]
         totals = [most - size for most, size in zip(full, wanted, strict=True)]
         window = window.padded([max(total, 0) for total in totals], upper=automatic == "SAME_UPPER")
-        extra = [more + max(-total, 0) for more, total in zip(extra, totals, strict=True)]
+        if "output_shape" in call.node.attributes:  # onnxruntime never widens a result for auto_pad
+            extra = [more + max(-total, 0) for more, total in zip(extra, totals, strict=True)]
     groups = call.node.integer("group", 1)
     return windows.convolve_transposed(call.builder, call.tensor(0), weight, bias, window, groups, tuple(extra))
 

@@ -36,9 +36,9 @@ def network_from_onnx(
         model, opset = read_model(path)
         return _network(model, opset, path.parent, input_shape, until, fixed or {})
     except AffineLensError as error:
-        raise error.located(str(path)) from error
+        raise error.located(str(path)) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise AffineLensError(f"{path}: not a readable ONNX file ({error}); export the model again") from error
+        raise AffineLensError(f"{path}: not a readable ONNX file ({error}); export the model again") from None
 
 
 def _network(
@@ -59,7 +59,7 @@ def _network(
     shape = _input_shape(inputs[name], input_shape)
     batched = len(shape) > 1 and shape[0] == 1
     builder = GraphBuilder(shape[1:] if batched else shape)
-    replay = NodeReplay(builder, stored, folder, opset)
+    replay = NodeReplay(builder, stored, folder, opset, inputs[name].type.tensor_type.elem_type)
     replay.start(name, builder.input(batched=batched))
     for other, values in fixed.items():
         replay.define(other, _fixed_value(builder, inputs[other], values))
@@ -74,9 +74,9 @@ def _network(
 def _output(graph: onnx.GraphProto, nodes: Sequence[Node]) -> str:
     names = [entry.name for entry in graph.output]
     if not names:
-        raise AffineLensError(
-            "the model has no output; ", Option("until", nodes[-1].outputs[0]), " would take its last node's"
-        )
+        made = [name for node in nodes for name in node.outputs if name]
+        advice = (Option("until", made[-1]), " would take the last that it computes") if made else ("export it again",)
+        raise AffineLensError("the model has no output; ", *advice)
     if len(names) > 1:
         raise AffineLensError(
             f"the outputs are {listed(names)}, but a network has one; ",

@@ -36,10 +36,11 @@ OLDEST_OPSET = 7
 # The largest message that protocol buffers allow.
 _LARGEST_FILE = 2**31
 _CHUNK = 2**24
-FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
+# The types of floats, and the bits of their significands.
+FLOATS = {TensorProto.FLOAT: 24, TensorProto.DOUBLE: 53, TensorProto.FLOAT16: 11, TensorProto.BFLOAT16: 8}
 _SIGNED = {TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64}
 _UNSIGNED = {TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64, TensorProto.BOOL}
-_NUMBERS = FLOATS | _SIGNED | _UNSIGNED
+_NUMBERS = set(FLOATS) | _SIGNED | _UNSIGNED
 
 
 def read_model(path: Path) -> tuple[onnx.ModelProto, int]:
@@ -136,8 +137,9 @@ class Node:
 
 
 def _text(given: str | bytes) -> str:
-    """A text of the file, which comes as bytes where it is damaged."""
-    return given if isinstance(given, str) else given.decode(errors="replace")
+    """A text of the file on one line; it comes as bytes where it is damaged."""
+    text = given if isinstance(given, str) else given.decode(errors="replace")
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
 def type_name(data_type: int) -> str:

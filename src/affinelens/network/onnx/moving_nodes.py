@@ -11,7 +11,8 @@ import numpy as np
 from affinelens.errors import AffineLensError
 from affinelens.network.build.operators import concatenated, padded, rearranged, reshaped
 from affinelens.network.build.shapes import checked_axis, common_shape
-from affinelens.network.build.values import Constant, RefusedError, Value
+from affinelens.network.build.values import Comparison, Constant, RefusedError, Value
+from affinelens.network.note import rounds
 from affinelens.network.onnx.model_file import FLOATS, type_name
 from affinelens.network.onnx.node_call import NodeCall
 
@@ -24,15 +25,20 @@ def dropout(call: NodeCall) -> Value:
 
 def cast(call: NodeCall) -> Value:
     target = call.node.integer("to", 0)
+    value = call.value(0)
+    if isinstance(value, Comparison):
+        return value
     if target not in FLOATS:
-        raise RefusedError(f"a conversion to {type_name(target)} is not piecewise affine")
-    return call.value(0)
+        raise RefusedError(f"a conversion to {type_name(target)} jumps and is not continuous")
+    if FLOATS[target] < FLOATS[call.replay.kind]:
+        call.builder.note(rounds(call.name, type_name(target).lower()))
+    return value
 
 
 def cast_like(call: NodeCall) -> Value:
     like = call.value(1)
     if isinstance(like, Constant) and like.values.dtype.kind in "iub":
-        raise RefusedError(f"a conversion to {like.values.dtype} is not piecewise affine")
+        raise RefusedError(f"a conversion to {like.values.dtype} jumps and is not continuous")
     return call.value(0)
 
 

@@ -21,10 +21,13 @@ from affinelens.network.onnx.model_file import Node, TensorProto, read_tensor
 class NodeReplay(Replay[str]):
     """The values so far, by name, and what the file stores, which is read when it is needed."""
 
-    def __init__(self, builder: GraphBuilder, stored: Mapping[str, TensorProto], folder: Path, opset: int) -> None:
+    def __init__(
+        self, builder: GraphBuilder, stored: Mapping[str, TensorProto], folder: Path, opset: int, kind: int
+    ) -> None:
         super().__init__(builder)
         self.folder = folder
         self.opset = opset
+        self.kind = kind  # the type of the network's input
         self._stored = stored
 
     def named(self, key: str) -> Value:
@@ -32,7 +35,7 @@ class NodeReplay(Replay[str]):
             if key not in self._stored:
                 raise AffineLensError(f"{key!r} is read, but no earlier node and no initializer defines it")
             label = f"initializer {key!r}"
-            self.define(key, Constant(read_tensor(self._stored[key], self.folder, label), label))
+            self._values[key] = Constant(read_tensor(self._stored[key], self.folder, label), label)
         value: Value = self._values[key]
         return value
 
@@ -86,7 +89,7 @@ class NodeCall(Call):
 
     def scores(self) -> tuple[Value, Sequence[int]]:
         value = self.value(0)
-        if self.node.operator == "Sigmoid":
+        if self.node.operator in ("Sigmoid", "Tanh"):
             return value, ()
         rank = len(value.shape)
         axis = self.axis(-1 if self.opset >= 13 else 1, rank)

@@ -9,10 +9,12 @@ import numpy as np
 
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
-from affinelens.network.build import nonlinear, operators, windows
+from affinelens.network.build import nonlinear, operators, ordering, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.comparison import compare
 from affinelens.network.build.replay import Operator, Operators, always, does, name, numbers, tensor, value
-from affinelens.network.build.values import Constant, Value
+from affinelens.network.build.shapes import checked_axis
+from affinelens.network.build.values import Comparison, Constant, Value
 from affinelens.network.onnx import image_nodes as images
 from affinelens.network.onnx import moving_nodes as moves
 from affinelens.network.onnx.folding import fold, shape_of, size_of, stored
@@ -84,6 +86,36 @@ def _hard_sigmoid(call: NodeCall) -> Tensor:
     return nonlinear.clip(call.builder, moved, np.array(0.0), np.array(1.0), call.name)
 
 
+def _negation(call: NodeCall) -> Comparison:
+    condition = call.value(0)
+    if not isinstance(condition, Comparison):
+        raise AffineLensError("a negation is read of a comparison alone")
+    return Comparison(nonlinear.negated(call.builder, condition.lead))
+
+
+def _running_sum(call: NodeCall) -> Tensor:
+    given = call.integers(1)
+    if len(given) != 1:
+        raise AffineLensError(f"the axis is given as {given}; one integer is needed")
+    source = call.tensor(0)
+    exclusive, backward = (bool(call.node.integer(name, 0)) for name in ("exclusive", "reverse"))
+    axis = checked_axis(given[0], len(source.shape))
+    return call.builder.running_sum(source, axis, exclusive=exclusive, backward=backward)
+
+
+def _top(call: NodeCall) -> list[Tensor]:
+    """The largest or smallest entries along an axis, in order; their positions jump and are not read."""
+    source = call.tensor(0)
+    axis = call.axis(-1, len(source.shape))
+    given = call.integers(1) if call.has(1) else [call.node.integer("k", -1)]
+    if len(given) != 1 or not 0 < given[0] <= source.shape[axis]:
+        raise AffineLensError(f"asks for the first {given} of the {source.shape[axis]} entries along axis {axis}")
+    ranks = range(source.shape[axis]) if call.node.integer("largest", 1) else range(source.shape[axis])[::-1]
+    return [ordering.ordered(call.builder, source, axis, list(ranks[: given[0]]), call.name)]
+
+
+_GREATER = does(compare, value(0), value(1))
+_LESS = does(compare, value(1), value(0))
 _ZERO = always(np.array(0.0))
 _ALL = NodeCall.values
 
@@ -100,6 +132,7 @@ OPERATORS = Operators(
         "Clip": does(operators.clamp, value(0), _bound(1, "min"), _bound(2, "max"), name),
         "Concat": moves.concatenate,
         "Constant": stored,
+        "CumSum": _running_sum,
         "Conv": images.convolution,
         "ConvTranspose": images.transposed_convolution,
         "DepthToSpace": moves.depth_to_space,
@@ -111,19 +144,24 @@ OPERATORS = Operators(
         "Gemm": does(operators.affine_product, _matrix(0, "transA"), _matrix(1, "transB"), _addend, _gemm_factors),
         "GlobalAveragePool": does(GraphBuilder.mean_over, tensor(0), images.spatial_axes, keep=always(True)),
         "GlobalMaxPool": does(nonlinear.maximum_over, tensor(0), images.spatial_axes, name, keep=always(True)),
+        "Greater": _GREATER,
+        "GreaterOrEqual": _GREATER,
         "HardSigmoid": _hard_sigmoid,
         "Identity": value(0),
         "LeakyRelu": does(nonlinear.rectify, tensor(0), number("alpha", 0.01), name),
+        "Less": _LESS,
+        "LessOrEqual": _LESS,
         "MatMul": does(operators.matrix_product, value(0), value(1)),
         "Max": does(partial(operators.extremum, largest=True), _ALL, name),
         "MaxPool": does(windows.max_pool, tensor(0), images.pooling_window, name),
         "Mean": _mean,
         "Min": does(partial(operators.extremum, largest=False), _ALL, name),
-        "Mul": does(operators.multiply, value(0), value(1)),
+        "Mul": does(operators.multiply, value(0), value(1), name),
         "Neg": does(nonlinear.negated, tensor(0)),
+        "Not": _negation,
         "PRelu": does(nonlinear.rectify, tensor(0), numbers(1), name),
         "Pad": moves.pad,
-        "ReduceL1": _reduction(nonlinear.absolute_sum_over, name),
+        "ReduceL1": _reduction(nonlinear.norm_over, always(1.0), name),
         "ReduceMax": _reduction(nonlinear.maximum_over, name),
         "ReduceMean": _reduction(GraphBuilder.mean_over),
         "ReduceMin": _reduction(nonlinear.minimum_over, name),
@@ -142,10 +180,11 @@ OPERATORS = Operators(
         "Sum": does(operators.add, _ALL),
         "ThresholdedRelu": does(nonlinear.threshold, tensor(0), number("alpha", 1.0), _ZERO, name),
         "Tile": moves.tile,
+        "TopK": _top,
         "Transpose": moves.transpose,
         "Unsqueeze": moves.unsqueeze,
         "Upsample": images.upsample,
-        "Where": does(operators.choose, value(0), value(1), value(2)),
+        "Where": does(operators.choose, value(0), value(1), value(2), name),
     },
     fold,
 )

@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 import torch
 from torch.fx.node import Node, map_arg
+from torch.utils._pytree import tree_map
 
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.replay import Call, Operator, Replay
 from affinelens.network.build.shapes import Shape, require_size
-from affinelens.network.build.values import Constant, RefusedError, Value, lifted
+from affinelens.network.build.values import Comparison, Constant, RefusedError, Value, lifted
 from affinelens.network.torch.exported_node import ExportedNode
 
 # The largest size whose positions float32 counts exactly.
 _COUNTED_BY_FLOAT32 = 2**24
+# Arguments that say where entries are, and not what they are.
+_PLACES = {"index", "indices", "mask", "repeats"}
 _OPEN = "the shape of the result depends on values, as with a boolean mask; index by integer positions"
 
 
@@ -45,7 +48,7 @@ class AtenReplay(Replay[Node]):
         """An argument of an operation: a node's value, the first where it has several, or a number in the graph."""
         value = self.resolved(source)
         value = value[0] if isinstance(value, tuple | list) else value
-        if isinstance(value, Tensor):
+        if isinstance(value, Tensor | Comparison):
             return value
         return constant(value, reader, self._names.get(source, source.name) if isinstance(source, Node) else "")
 
@@ -54,7 +57,7 @@ def constant(value: Any, reader: ExportedNode, name: str = "") -> Constant:
     """A constant as numpy has it; a single number takes part as float64 or, where the reader is shorter, float32."""
     tensor = value.cpu() if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=torch.float64)
     if tensor.ndim == 0:
-        tensor = tensor.to(torch.float64 if reader.result.dtype == torch.float64 else torch.float32)
+        tensor = tensor.to(torch.float64 if reader.number_type == torch.float64 else torch.float32)
     wide = tensor.double() if tensor.is_floating_point() else tensor
     return Constant(wide.numpy(force=True), name or "a number in the graph")
 
@@ -102,34 +105,60 @@ class AtenCall(Call):
         chosen = [given] if isinstance(given, int) else list(given or range(rank))
         return sorted({axis % max(rank, 1) for axis in chosen}) if rank else []
 
+    def axis(self) -> int:
+        """The axis that ``dim`` names, counted from the front."""
+        return int(self.given("dim")) % max(len(self.first().shape), 1)
+
     def scores(self) -> tuple[Value, Sequence[int]]:
         tensor = self.first()
-        return tensor, () if self.node.operator == "sigmoid" else (self.given("dim") % max(len(tensor.shape), 1),)
+        return tensor, () if self.node.operator in ("sigmoid", "tanh") else (
+            self.given("dim") % max(len(tensor.shape), 1),
+        )
 
     def why_unread(self) -> str:
         return _OPEN if self.node.has_open_shape else super().why_unread()
 
     def moved(self) -> Any:
-        """What the operator makes of its tensor by moving entries, found by letting torch move their positions.
+        """What the operator makes of its tensors by moving entries, found by letting torch move their positions.
 
-        Positions are counted from 1, so that 0 marks an entry that the operator fills with zero.
+        Positions are counted from 1 through all tensors, so that 0 marks an entry that the operator fills with zero.
         """
         if self.node.has_open_shape:
             raise RefusedError(_OPEN)
-        source, node = self.first(), self.node.node
+        node = self.node.node
         results: Any = node.meta["val"]
         single = isinstance(results, torch.Tensor)
         require_size(sum(prod(each.shape) for each in ([results] if single else results)), "the result")
-        short = self.node.result.dtype == torch.float32 and source.size < _COUNTED_BY_FLOAT32
-        dtype = torch.float32 if short else torch.float64
-        count = torch.arange(1, source.size + 1, dtype=dtype, device=self.node.result.device)
-        others = self.replay.resolved(tuple(node.args[1:]))
-        found = node.target(count.reshape(source.shape), *others, **self.replay.resolved(dict(node.kwargs)))
+        parts: list[Tensor] = []
+        names = list(_arguments(node.target))
+        given = dict(self.replay.resolved({**dict(zip(names, node.args, strict=False)), **node.kwargs}))
+        for argument, value in given.items():
+            if argument not in _PLACES:
+                given[argument] = tree_map(lambda leaf: self._counted(leaf, parts), value)
+        count = len(node.args)
+        found = node.target(*list(given.values())[:count], **{key: given[key] for key in names[count:] if key in given})
+        if len(parts) == 1:
+            source = parts[0]
+        else:
+            source = self.builder.concatenate([self.builder.reshape(part, (part.size,)) for part in parts], 0)
         moved = [
             self.builder.rearrange(source, each.cpu().numpy().astype(np.int64) - 1)
             for each in ([found] if single else found)
         ]
         return moved[0] if single else tuple(moved)
+
+    def _counted(self, leaf: Any, parts: list[Tensor]) -> Any:
+        """The positions of a tensor's entries among those of all parts; what holds no numbers to move stays."""
+        if isinstance(leaf, torch.Tensor):
+            leaf = self.builder.constant(constant(leaf, self.node).numbers())
+        if not isinstance(leaf, Tensor):
+            return leaf
+        first = 1 + sum(part.size for part in parts)
+        parts.append(leaf)
+        short = self.node.result.dtype == torch.float32 and first + leaf.size <= _COUNTED_BY_FLOAT32
+        dtype = torch.float32 if short else torch.float64
+        count = torch.arange(first, first + leaf.size, dtype=dtype, device=self.node.result.device)
+        return count.reshape(leaf.shape)
 
 
 @cache

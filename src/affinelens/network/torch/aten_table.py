@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,13 +11,16 @@ import torch
 
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
-from affinelens.network.build import nonlinear, operators, windows
+from affinelens.network.build import nonlinear, operators, ordering, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.comparison import compare
 from affinelens.network.build.replay import Operator, Operators, always, does, first_of, name, numbers, tensor, value
-from affinelens.network.build.values import RefusedError
-from affinelens.network.note import combined
+from affinelens.network.build.values import Comparison, RefusedError
+from affinelens.network.linear_map import Sparse
+from affinelens.network.note import combined, rounds
 from affinelens.network.torch import image_operators as images
 from affinelens.network.torch.aten_call import AtenCall, constant, flag
+from affinelens.network.torch.exported_node import ExportedNode
 
 
 def _fold(call: AtenCall) -> Any:
@@ -37,14 +41,20 @@ def _item(call: AtenCall) -> Any:
     """One of an operation's results."""
     results, index = call.replay.resolved(call.node.node.args)
     if index >= len(results):
-        raise AffineLensError("the positions of maxima are not piecewise affine")
+        raise AffineLensError("the positions of maxima jump and are not continuous; their values are read")
     return results[index]
 
 
-def _reshape(call: AtenCall) -> Tensor:
+def _reshape(call: AtenCall) -> Tensor | Comparison:
     """Every operator that keeps the numbers and their order; the exporter has worked out the shape."""
-    if not call.node.result.is_floating_point():
-        raise RefusedError(f"a conversion to {call.node.result.dtype} is not piecewise affine")
+    value = call.replay.value(call.node.node.args[0], call.node)
+    if isinstance(value, Comparison):
+        return Comparison(call.builder.reshape(value.lead, call.shape))
+    result, given = call.node.result.dtype, ExportedNode(call.node.inputs[0]).result.dtype
+    if not result.is_floating_point:
+        raise RefusedError(f"a conversion to {result} jumps and is not continuous")
+    if torch.finfo(result).eps > torch.finfo(given).eps:
+        call.builder.note(rounds(call.name, str(result).removeprefix("torch.")))
     return call.builder.reshape(call.first(), call.shape)
 
 
@@ -87,7 +97,7 @@ def _subtract_from(call: AtenCall) -> Tensor:
 
 def _divide(call: AtenCall) -> Tensor:
     if call.given("rounding_mode") is not None:
-        raise RefusedError("a division that rounds is not piecewise affine")
+        raise RefusedError("a division that rounds jumps and is not continuous")
     return operators.divide(call.builder, call.value("self"), call.value("other"))
 
 
@@ -140,6 +150,88 @@ def _extremum(call: AtenCall, *, largest: bool) -> Any:
     return best if isinstance(call.node.node.meta["val"], torch.Tensor) else (best,)
 
 
+def _negation(call: AtenCall) -> Comparison:
+    condition = call.value("self")
+    if not isinstance(condition, Comparison):
+        raise RefusedError("a negation is read of a comparison alone")
+    return Comparison(nonlinear.negated(call.builder, condition.lead))
+
+
+def _ranked(call: AtenCall) -> Any:
+    """topk, sort, msort, median and kthvalue: the entries of some ranks along an axis, of which 0 is the largest's."""
+    source, operator = call.tensor("self"), call.node.operator
+    whole = call.given("dim") is None and operator in ("median", "msort")
+    axis = 0 if whole else call.axis()
+    if whole and operator == "median":
+        source = call.builder.reshape(source, (source.size,))
+    count = source.shape[axis] if source.shape else 1
+    largest = call.given("descending" if operator == "sort" else "largest")
+    ranks = range(count) if largest else range(count)[::-1]
+    if operator == "median":
+        ranks = range(count // 2, count // 2 + 1)
+    elif operator == "kthvalue":
+        ranks = ranks[call.given("k") - 1 : call.given("k")]
+    elif operator == "topk":
+        ranks = ranks[: call.given("k")]
+    best = call.builder.reshape(ordering.ordered(call.builder, source, axis, list(ranks), call.name), call.shape)
+    return best if isinstance(call.node.node.meta["val"], torch.Tensor) else (best,)
+
+
+def _written(call: AtenCall) -> Any:
+    """index_put: entries replaced where a comparison holds or at given places, or added to what is there."""
+    places = call.given("indices")
+    if len(places) == 1 and isinstance(places[0], Comparison):
+        return operators.choose(call.builder, places[0], call.value("values"), call.value("self"), call.name)
+    if not call.given("accumulate"):
+        return call.moved()
+    return _accumulated(call, call.tensor("values"), lambda places_of_self: places_of_self[tuple(places)])
+
+
+def _scattered(call: AtenCall) -> Any:
+    """Entries replaced by those of another tensor, or by a number."""
+    if call.given("reduce") is not None:
+        raise RefusedError("scatter is read without reduce alone; scatter_add adds")
+    if call.given("value") is None:
+        return call.moved()
+    places = torch.zeros(call.shape).scatter(call.axis(), call.given("index").cpu(), 1.0)
+    mask = constant(places.bool(), call.node)
+    return operators.choose(call.builder, mask, call.value("value"), call.value("self"), call.name)
+
+
+def _added(call: AtenCall) -> Tensor:
+    """scatter_add and index_add: a tensor's entries added at given places of another."""
+    axis, index = call.axis(), call.given("index").cpu()
+    if call.node.operator == "index_add":
+        amount = call.builder.scale(call.tensor("source"), call.numbers("alpha"))
+        return _accumulated(call, amount, lambda places: places.index_select(axis, index))
+    amount = call.tensor("src")
+    within = amount.positions[tuple(slice(size) for size in index.shape)]
+    return _accumulated(call, call.builder.rearrange(amount, within), lambda places: places.gather(axis, index))
+
+
+def _accumulated(call: AtenCall, amount: Tensor, chosen: Callable[[torch.Tensor], torch.Tensor]) -> Tensor:
+    """The operator's tensor with an amount added at the places that are chosen of its own."""
+    target = call.tensor("self")
+    places = chosen(torch.arange(target.size).reshape(target.shape)).numpy()
+    amount = call.builder.broadcast(amount, places.shape)
+    order = np.argsort(places.ravel(), kind="stable")
+    counts = np.bincount(places.ravel(), minlength=target.size)
+    starts = np.cumsum([0, *counts])
+    summed = call.builder.linear(amount, Sparse(starts, order, np.ones(len(order)), amount.size), target.shape)
+    return call.builder.add(target, summed)
+
+
+def _power(call: AtenCall) -> Tensor:
+    if call.given("exponent") != 1:
+        raise RefusedError(call.why_unread())
+    return call.tensor("self")
+
+
+def _order(call: AtenCall) -> float:
+    given = call.given("ord"), call.given("p")
+    return next((float(order) for order in given if order is not None), 2.0)
+
+
 def _each(names: str, operator: Operator) -> dict[str, Operator]:
     return dict.fromkeys(names.split(), operator)
 
@@ -156,6 +248,7 @@ _AVERAGE_POOL = images.on_images(
 )
 _ADAPTIVE_MAX_POOL = images.on_images(does(windows.adaptive_max_pool, images.batched, images.output_sizes, name))
 _ADAPTIVE_AVERAGE_POOL = images.on_images(does(windows.adaptive_average_pool, images.batched, images.output_sizes))
+_NORM = does(nonlinear.norm_over, tensor("self"), AtenCall.reduced_axes, _order, name, keep=flag("keepdim"))
 _CLAMP = does(operators.clamp, value("self"), value("min"), value("max"), name)
 
 _TABLE: dict[str, Operator] = {
@@ -165,16 +258,20 @@ _TABLE: dict[str, Operator] = {
     "addmm": does(operators.affine_product, value("mat1"), value("mat2"), value("self"), _factors),
     "baddbmm": does(operators.affine_product, value("batch1"), value("batch2"), value("self"), _factors),
     "cat": _concatenate,
+    "cumsum": does(GraphBuilder.running_sum, tensor("self"), AtenCall.axis),
     "dot": does(operators.matrix_product, value("self"), value("tensor")),
     "getitem": _item,
+    "index_put": _written,
+    "lerp": does(operators.interpolated, value("self"), value("end"), value("weight")),
+    "pow": _power,
     "hardsigmoid": _hard_sigmoid,
     "hardtanh": does(operators.clamp, value("self"), value("min_val"), value("max_val"), name),
     "leaky_relu": does(nonlinear.rectify, tensor("self"), numbers("negative_slope"), name),
     "linear": _linear,
-    "masked_fill": does(operators.choose, value("mask"), value("value"), value("self")),
+    "masked_fill": does(operators.choose, value("mask"), value("value"), value("self"), name),
     "matmul": does(operators.matrix_product, value("self"), value("other")),
     "mean": does(GraphBuilder.mean_over, tensor("self"), AtenCall.reduced_axes, keep=flag("keepdim")),
-    "mul": does(operators.multiply, value("self"), value("other")),
+    "mul": does(operators.multiply, value("self"), value("other"), name),
     "mv": does(operators.matrix_product, value("self"), value("vec")),
     "neg": does(nonlinear.negated, tensor("self")),
     "prelu": does(nonlinear.rectify, tensor("self"), _slope_of_each_channel, name),
@@ -182,11 +279,18 @@ _TABLE: dict[str, Operator] = {
     "relu6": does(nonlinear.clip, tensor("self"), always(np.array(0.0)), always(np.array(6.0)), name),
     "rrelu": does(nonlinear.rectify, tensor("self"), _mean_slope, name),
     "rsub": _subtract_from,
+    "scatter": _scattered,
     "stack": _stack,
     "sub": does(GraphBuilder.subtract, tensor("self"), _scaled_other),
     "sum": does(GraphBuilder.sum_over, tensor("self"), AtenCall.reduced_axes, keep=flag("keepdim")),
     "threshold": does(nonlinear.threshold, tensor("self"), numbers("threshold"), numbers("value"), name),
-    "where": does(operators.choose, value("condition"), value("self"), value("other")),
+    "where": does(operators.choose, value("condition"), value("self"), value("other"), name),
+    **_each("linalg_vector_norm norm", _NORM),
+    **_each("ge gt", does(compare, value("self"), value("other"))),
+    **_each("le lt", does(compare, value("other"), value("self"))),
+    **_each("bitwise_not logical_not", _negation),
+    **_each("kthvalue median msort sort topk", _ranked),
+    **_each("index_add scatter_add", _added),
     **_each("bmm mm", does(operators.matrix_product, value("self"), value("mat2"))),
     **_each("clamp clamp_max clamp_min clip", _CLAMP),
     **_each("div true_divide", _divide),
@@ -205,7 +309,9 @@ _TABLE: dict[str, Operator] = {
     **_each("upsample_bilinear2d upsample_linear1d upsample_trilinear3d", images.resized),
     **_each("_to_copy _unsafe_view alias clone contiguous detach flatten lift_fresh_copy", _reshape),
     **_each("reshape squeeze unflatten unsqueeze view", _reshape),
-    # Operators whose every result is one of the tensor's entries, or zero.
+    # Operators whose every result is one of the tensors' entries, or zero.
+    **_each("atleast_1d atleast_2d atleast_3d copy diag diag_embed diagonal_scatter index_copy", AtenCall.moved),
+    **_each("select_scatter slice_scatter", AtenCall.moved),
     **_each("_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d", AtenCall.moved),
     **_each("channel_shuffle chunk diagonal expand flip gather im2col index index_select narrow", AtenCall.moved),
     **_each("permute pixel_shuffle pixel_unshuffle repeat repeat_interleave roll rot90 select slice", AtenCall.moved),

@@ -65,6 +65,13 @@ class ExportedNode:
         return result
 
     @property
+    def number_type(self) -> torch.dtype:
+        """The type that the operation computes in: its result's or, where that holds no numbers, its first input's."""
+        if self.result.is_floating_point() or not self.inputs:
+            return self.result.dtype
+        return ExportedNode(self.inputs[0]).result.dtype
+
+    @property
     def has_open_shape(self) -> bool:
         """Whether the exporter could not tell the size of a result."""
         value: Any = self.node.meta["val"]

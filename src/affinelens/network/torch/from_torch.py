@@ -28,8 +28,9 @@ from affinelens.network.note import Note, rounded_input
 
 try:
     import torch
-    from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
+    from torch.export.graph_signature import InputKind, OutputKind
     from torch.fx.node import Node
+    from torch.utils._pytree import tree_flatten_with_path, tree_unflatten
 
     from affinelens.network.torch.aten_call import AtenCall, AtenReplay
     from affinelens.network.torch.aten_table import OPERATORS, PASSIVE
@@ -38,7 +39,10 @@ except ImportError as missing:
     raise MissingExtraError.for_extra("torch", "torch", "compiling a torch module") from missing
 
 # Operators that are read through the ones they are made of.
-_COMPOSED = ("addcdiv", "addcmul", "einsum", "outer", "tensordot")
+COMPOSED = (
+    "addcdiv", "addcmul", "broadcast_tensors", "column_stack", "diff", "dstack", "einsum", "hstack", "kron", "l1_loss",
+    "linalg_matrix_norm", "outer", "pairwise_distance", "tensordot", "trace", "trapezoid", "vstack",
+)  # fmt: skip
 
 
 def network_from_module(
@@ -85,7 +89,11 @@ class Exported:
         with torch.no_grad():
             self._program = _export(module, example)
         nodes = [ExportedNode(node) for node in self._program.graph.nodes if node.op == "call_function"]
-        self._output = ExportedNode(_output_node(self._program)) if until is None else _named_node(nodes, until)
+        outputs = _outputs(self._program)
+        if until is None:
+            self._output = ExportedNode(_only_output(outputs, nodes))
+        else:
+            self._output = ExportedNode(outputs[until]) if until in outputs else _named_node(nodes, until)
         self._nodes = needed(nodes, self._output.node)
         self._tail = tail_of(self._nodes, self._output.node, PASSIVE)
 
@@ -159,8 +167,8 @@ def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[d
     for name, values in fixed.items():
         try:
             given = values if isinstance(values, torch.Tensor) else torch.as_tensor(np.asarray(values))
-        except (TypeError, ValueError) as error:
-            raise AffineLensError(f"fixed input {name!r} is not an array of numbers") from error
+        except (TypeError, ValueError):
+            raise AffineLensError(f"fixed input {name!r} is not an array of numbers") from None
         tensors[name] = given.to(**kind) if given.is_floating_point() else given
         if not torch.equal(tensors[name].cpu().double(), given.cpu().double()):
             notes.append(rounded_input(name, str(tensors[name].dtype), "module"))
@@ -171,22 +179,48 @@ def _export(module: torch.nn.Module, example: Example) -> torch.export.ExportedP
     try:
         with evaluation_mode(module), _silence():
             program: torch.export.ExportedProgram = torch.export.export(module, example.positional, example.named)
+            _write_out_shrinking(program)
             return program.run_decompositions(_decompositions())
     except Exception as error:  # whatever the user's forward pass raises
+        _require_running_statistics(module)
         cause = " ".join(next(iter(str(error).splitlines()), type(error).__name__).split()).rstrip(".")
         raise AffineLensError(
             f"torch.export cannot trace {type(module).__name__} on an input of shape {(1, *example.shape)} ({cause}); "
             "its forward pass must take one tensor of the shape in ",
             Option("input_shape"),
             ", with no data-dependent control flow",
-        ) from error
+        ) from None
+
+
+def _require_running_statistics(module: torch.nn.Module) -> None:
+    """Refuse a batch norm that takes its statistics from the batch: at one input there are none."""
+    for name, part in module.named_modules():
+        if isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and part.running_mean is None:
+            raise AffineLensError(
+                f"{name or 'the module'} ({type(part).__name__}) keeps no running statistics, so what it does to one "
+                f"input depends on the others in the batch; train it with track_running_stats=True"
+            ) from None
 
 
 def _decompositions() -> dict[Any, Any]:
     """How the composed operators are taken apart; every other operator is kept."""
     known = torch.export.default_decompositions()
-    overloads = [getattr(torch.ops.aten, name).default for name in _COMPOSED]
+    packets = [getattr(torch.ops.aten, name) for name in COMPOSED]
+    overloads = [getattr(packet, name) for packet in packets for name in packet.overloads()]
     return {overload: known[overload] for overload in overloads if overload in known}
+
+
+def _write_out_shrinking(program: torch.export.ExportedProgram) -> None:
+    """softshrink is x less x clipped; torch's own way to take it apart goes through signs, which jump."""
+    for node in list(program.graph.nodes):
+        if node.target is torch.ops.aten.softshrink.default:
+            source, width = (*node.args, 0.5)[:2]
+            with program.graph.inserting_before(node):
+                clipped = program.graph.call_function(torch.ops.aten.hardtanh.default, (source, -width, width))
+                shrunk = program.graph.call_function(torch.ops.aten.sub.Tensor, (source, clipped))
+            clipped.meta, shrunk.meta = dict(node.meta), dict(node.meta)
+            node.replace_all_uses_with(shrunk)
+            program.graph.erase_node(node)
 
 
 def _number_format(module: torch.nn.Module) -> dict[str, Any]:
@@ -246,8 +280,9 @@ def _bind_inputs(
             replay.bind(node, program.state_dict.get(target, program.constants.get(target)), target)
 
 
-def _output_node(program: torch.export.ExportedProgram) -> Node:
-    found: list[tuple[Any, Node]] = []
+def _outputs(program: torch.export.ExportedProgram) -> dict[str, Any]:
+    """What the module returns, by name: keys of dictionaries and numbers of tuples, joined by dots."""
+    found: list[Any] = []
     results: Any = program.graph.output_node().args[0]
     for spec, node in zip(program.graph_signature.output_specs, results, strict=True):
         if spec.kind is OutputKind.BUFFER_MUTATION:
@@ -255,13 +290,27 @@ def _output_node(program: torch.export.ExportedProgram) -> Node:
                 f"the module changes its buffer {spec.target} when it runs; a network must be a function"
             )
         if spec.kind is OutputKind.USER_OUTPUT:
-            found.append((spec.arg, node))
-    if len(found) != 1 or not isinstance(found[0][0], TensorArgument):
-        names = [str(node) for _, node in found]
-        chosen = next((str(node) for _, node in found if isinstance(node, Node) and node.op != "placeholder"), "")
-        advice = (Option("until", chosen), " chooses one") if chosen else ("wrap it so that it returns one",)
-        raise AffineLensError(f"the module returns {', '.join(names) or 'nothing'} instead of one tensor; ", *advice)
-    return found[0][1]
+            found.append(node)
+    paths, _ = tree_flatten_with_path(tree_unflatten(found, program.call_spec.out_spec))
+    return {".".join(str(getattr(key, "key", getattr(key, "idx", key))) for key in path): node for path, node in paths}
+
+
+def _only_output(outputs: Mapping[str, Any], nodes: Sequence[ExportedNode]) -> Node:
+    """The one tensor that the module returns; of several, the error names one that can be read."""
+    computed = {name: node for name, node in outputs.items() if isinstance(node, Node)}
+    if len(outputs) == 1 and computed:
+        return next(iter(computed.values()))
+    readable = [name for name, node in computed.items() if node.op == "call_function" and _is_read(nodes, node)]
+    advice = (Option("until", readable[0]), " chooses one") if readable else ("wrap it so that it returns one",)
+    names = ", ".join(f"{name!r} ({node})" if name else str(node) for name, node in outputs.items())
+    raise AffineLensError(f"the module returns {names or 'nothing'} instead of one tensor; ", *advice)
+
+
+def _is_read(nodes: Sequence[ExportedNode], output: Node) -> bool:
+    """Whether all operators on the way to an output are in the table, but for a tail."""
+    way = needed(nodes, output)
+    tail = tail_of(way, output, PASSIVE)
+    return all(node.operator in OPERATORS.table for node in way if node is not tail)
 
 
 def _named_node(nodes: Sequence[ExportedNode], until: str) -> ExportedNode:

@@ -1,0 +1,37 @@
+"""Mutants of model files, as many as wanted: ``PYTHONPATH=tests python -m support.fuzz --count 10000``."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+from support.model_files import SAMPLES, reader
+from support.mutation import escapes
+
+
+def main() -> None:
+    """Print every escape, then one line a reader; the exit status says whether there was any."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=10_000, help="mutants a reader")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--reader", choices=sorted(SAMPLES), action="append")
+    options = parser.parse_args()
+    total = 0
+    for ending in options.reader or sorted(SAMPLES):
+        found = 0
+        with tempfile.TemporaryDirectory() as folder:
+            read = reader(Path(folder), ending)
+            for number, _, error in escapes(SAMPLES[ending](), read, options.count, options.seed):
+                found += 1
+                print(f"{ending} mutant {number}: {error!r:.200}", flush=True)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        print(f"{ending}: {found} escapes of {options.count} mutants, peak memory {peak} MiB", flush=True)
+        total += found
+    sys.exit(1 if total else 0)
+
+
+if __name__ == "__main__":
+    main()
