@@ -8,6 +8,7 @@ from typing import Any
 from affinelens.domain.box import Box
 from affinelens.domain.frame import Domain, Frame
 from affinelens.domain.numbers import numbers_from_json
+from affinelens.domain.output_condition import Condition, Output, class_is, inequalities, output
 from affinelens.domain.point import Point
 from affinelens.domain.polytope import Polytope
 from affinelens.domain.slice import Slice
@@ -18,14 +19,19 @@ from affinelens.errors import AffineLensError
 __all__ = [
     "Box",
     "Case",
+    "Condition",
     "Constraint",
     "Domain",
     "Frame",
+    "Output",
     "Point",
     "Polytope",
     "Property",
     "Slice",
+    "class_is",
     "domain_from_json",
+    "inequalities",
+    "output",
     "read_vnnlib",
 ]
 

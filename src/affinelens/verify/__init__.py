@@ -1,8 +1,9 @@
 """Whether a property holds, with a witness where it does not."""
 
+from affinelens.verify.robustness import Robustness, robust
 from affinelens.verify.unsafe_set import UnsafePart
 from affinelens.verify.verdict import Result, Verdict
 from affinelens.verify.verification import verify
 from affinelens.verify.witness import FloatCheck, Witness
 
-__all__ = ["FloatCheck", "Result", "UnsafePart", "Verdict", "Witness", "verify"]
+__all__ = ["FloatCheck", "Result", "Robustness", "UnsafePart", "Verdict", "Witness", "robust", "verify"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from affinelens.array_types import Floats
 from affinelens.convex.volume import cell_volumes
 from affinelens.domain import Domain
-from affinelens.measure.geometry.volumes import domain_volume
+from affinelens.measure.geometry.volumes import volume_shares
 from affinelens.network import Network
 from affinelens.region_set import RegionSet
 from affinelens.regions import Region
@@ -88,7 +88,7 @@ def unsafe_part(
     vertices = columns.vertices
     assert vertices is not None
     volumes = cell_volumes(vertices.points, vertices.offsets[1:], vertices.tight, domain.dim)
-    return UnsafePart(case, regions, volumes, float(volumes.sum()) / domain_volume(domain), is_complete)
+    return UnsafePart(case, regions, volumes, float(volume_shares(domain, vertices).sum()), is_complete)
 
 
 def _picked(columns: Columns, wanted: NDArray[np.bool_]) -> Columns:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from affinelens.short_text import counted
 from affinelens.verify.unsafe_set import UnsafePart
 from affinelens.verify.witness import Witness
 from affinelens.walk import Certificate
@@ -85,6 +86,9 @@ class Verdict:
 
     def __str__(self) -> str:
         return str(self.result)
+
+    def __repr__(self) -> str:
+        return f"Verdict({self.result}: {self.reason}; {counted(self.regions, 'region')}, {self.seconds:.3g} s)"
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as plain data: what ``affinelens verify --json`` prints."""

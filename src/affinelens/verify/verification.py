@@ -9,12 +9,11 @@ from typing import Any
 
 from affinelens.api import checked_limits
 from affinelens.deadline import NEVER, Deadline, TimeIsUp
-from affinelens.domain import Property, read_vnnlib
+from affinelens.domain import Case, Condition, Domain, Property, Slice, read_vnnlib
 from affinelens.domain.vnnlib.property import Constraint
 from affinelens.engine import choose, require_known
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Interrupted
 from affinelens.network import Network, compile_model
-from affinelens.network.note import NoteKind
 from affinelens.verify.case_search import CaseSearch
 from affinelens.verify.onnx_check import OnnxCheck
 from affinelens.verify.tallied_walks import TalliedWalks
@@ -26,8 +25,10 @@ from affinelens.walk import Ability, ProgressFunction, Request, Status
 
 def verify(
     model: Any,
-    property: str | Path | Property,  # noqa: A002 (the word that the field uses)
+    property: str | Path | Property | Domain,  # noqa: A002 (the word that the field uses)
     *,
+    never: Condition | None = None,
+    always: Condition | None = None,
     all: bool = False,  # noqa: A002
     engine: str = "auto",
     workers: int | None = None,
@@ -35,14 +36,19 @@ def verify(
     progress: ProgressFunction | None = None,
     until: str | None = None,
 ) -> Verdict:
-    """Decide whether any input satisfies the condition of a VNN-LIB property.
+    """Decide whether any input satisfies the condition of a VNN-LIB property, or of one written in Python.
 
     Parameters
     ----------
     model
         Anything :func:`affinelens.network` takes.
     property
-        A ``.vnnlib`` or ``.vnnlib.gz`` file, or what :func:`affinelens.read_vnnlib` made of one.
+        A ``.vnnlib`` or ``.vnnlib.gz`` file, or what :func:`affinelens.read_vnnlib` made of one; or a domain, of which
+        ``never`` or ``always`` says what is to hold there.
+    never
+        A condition that no input of the domain may meet: ``sat`` if some input does.
+    always
+        A condition that every input of the domain must meet: ``sat`` if some input does not.
     all
         If some input does, find all of them: ``verdict.unsafe`` is the exact unsafe set as polytopes, with volumes.
     engine, workers, time_limit, progress
@@ -60,6 +66,8 @@ def verify(
     ------
     AffineLensError
         If the model or the property cannot be taken, or they do not fit each other.
+    Interrupted
+        If Ctrl-C stopped it; its ``found`` is the verdict so far, which is ``unknown`` unless a witness was found.
 
     Notes
     -----
@@ -76,21 +84,51 @@ def verify(
     >>> verdict = al.verify([([[1.0]], [0.0]), ([[0.25]], [0.0])], prop)  # or al.verify("net.onnx", "prop.vnnlib")
     >>> print(verdict, "-", verdict.reason)
     unsat - the property holds: no input satisfies its condition
+    >>> print(al.verify([([[1.0]], [0.0]), ([[0.25]], [0.0])], al.Box(-1, 1, dim=1), always=al.output(0) <= 0.2))
+    sat
     """
     started = time.monotonic()
     require_known(engine)
     limits = checked_limits(workers, None, time_limit)
-    prop = property if isinstance(property, Property) else read_vnnlib(property)
-    network = compile_model(model, until=until, inputs=prop.inputs)
+    asked = property if isinstance(property, Domain | Property) else read_vnnlib(property)
+    network = compile_model(model, until=until, inputs=asked.inputs)
+    prop = _property(asked, network, never, always)
     try:
         prop.require_sizes(network.input_size, network.output_size)
     except AffineLensError as error:
-        raise error if isinstance(property, Property) else error.located(str(property)) from error
+        raise error.located(str(property)) if isinstance(property, str | Path) else error from None
     _require_outputs(network, prop)
     deadline = NEVER if limits.time_limit is None else Deadline(started + limits.time_limit)
     walks = TalliedWalks(engine, limits, progress, deadline)
     check = OnnxCheck.of(model) if until is None else None
-    return _verdict(network, prop, check, walks, started, everything=all)
+    verdict = _verdict(network, prop, check, walks, started, everything=all)
+    if walks.stopped is Status.CANCELLED:
+        raise Interrupted(f"stopped by Ctrl-C; the verdict so far, {verdict}, is in .found", verdict)
+    return verdict
+
+
+def _property(
+    asked: Property | Domain, network: Network, never: Condition | None, always: Condition | None
+) -> Property:
+    """A property as it is, or what must not happen on a domain as one."""
+    if isinstance(asked, Property):
+        if never is not None or always is not None:
+            raise AffineLensError(
+                "never and always speak of a domain; a property has its own condition: leave them out"
+            )
+        return asked
+    if (never is None) == (always is None):
+        raise AffineLensError("of a domain, say what is to hold there by either never=... or always=...")
+    condition = never if never is not None else always
+    if not isinstance(condition, Condition):
+        raise AffineLensError(
+            f"a condition is made of output(i), class_is(k) and inequalities(A, b), but got {condition!r:.60}"
+        )
+    if isinstance(asked, Slice):
+        raise AffineLensError("properties are decided on a Box or a Polytope, but got a Slice; give the box around it")
+    unsafe = condition if never is not None else ~condition
+    case = Case(asked, unsafe.normal_form(network.output_size))
+    return Property((asked.inputs,), (network.output_size,), (case,))
 
 
 def _verdict(
@@ -120,7 +158,7 @@ def _verdict(
 
 def _require_outputs(network: Network, prop: Property) -> None:
     """Refuse questions about values that a curved last operator, which was cut off, would change."""
-    cut = next((note for note in network.notes if note.kind is NoteKind.CUT_OFF), None)
+    cut = next((note for note in network.notes if note.kind.is_cut_off), None)
     if cut is None:
         return
     for case in prop.cases:

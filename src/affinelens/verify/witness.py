@@ -14,6 +14,7 @@ from affinelens.arithmetic import ExactMatrix
 from affinelens.deadline import Deadline
 from affinelens.domain.vnnlib.property import Case
 from affinelens.network import Network
+from affinelens.short_text import point_text
 from affinelens.verify.onnx_check import OnnxCheck
 
 _FULL = 2
@@ -71,6 +72,10 @@ class Witness:
     input: tuple[Fraction, ...]
     output: tuple[Fraction, ...]
     floats: FloatCheck | None = None
+
+    def __repr__(self) -> str:
+        case = f"case {self.case + 1}, " if self.case else ""
+        return f"Witness({case}input {point_text(self.input)}, output {point_text(self.output)}; in rationals: .input)"
 
     @property
     def agreement(self) -> int:

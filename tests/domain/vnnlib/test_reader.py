@@ -427,3 +427,13 @@ def test_any_text_is_read_or_refused_in_one_sentence(text: str) -> None:
             parse_vnnlib(start + text)
         except AffineLensError as error:
             assert "\n" not in str(error)  # noqa: PT017 (what is read is fine as well)
+
+
+def test_bounds_beyond_float64_that_contradict_each_other_are_refused_in_one_sentence() -> None:
+    text = "(declare-const X_0 Real)(declare-const Y_0 Real)"
+    for bounds in (
+        f"(assert (>= X_0 {'9' * 400}))(assert (<= X_0 1))",
+        f"(assert (>= X_0 1))(assert (<= X_0 -{'9' * 400}))",
+    ):
+        with pytest.raises(AffineLensError, match=r"X_0 has lower bound .* above its upper bound"):
+            parse_vnnlib(text + bounds)

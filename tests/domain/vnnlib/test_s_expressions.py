@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from affinelens.domain.vnnlib import s_expressions
 from affinelens.domain.vnnlib.s_expressions import Form, Symbol, read_forms
 from affinelens.errors import AffineLensError
 
@@ -55,3 +56,13 @@ def test_what_is_no_list_is_refused_by_its_line(text: str, words: str) -> None:
 def test_a_hundred_lists_in_each_other_are_read() -> None:
     (form,) = read_forms("(" * 100 + ")" * 100)
     assert str(form) == "(" * 100 + ")" * 100
+
+
+def test_the_limit_on_words_is_for_each_statement_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(s_expressions, "_LARGEST", 5)
+    assert [str(form) for form in read_forms("(a b\n\n\nc d)\n; e f g h\n" * 3)] == ["(a b c d)"] * 3
+    for text in ("(a b c d e)", "(a (b) c)"):
+        forms = read_forms(f"(a b c d)\n{text}")
+        assert str(next(forms)) == "(a b c d)"
+        with pytest.raises(AffineLensError, match=r"^line 2: one statement has more than 5 words"):
+            next(forms)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from affinelens.domain.box import Box
 from affinelens.domain.frame import Domain, EmptyDomainError, SinglePointError
-from affinelens.domain.numbers import from_fractions
+from affinelens.domain.numbers import from_fractions, outward
 from affinelens.domain.point import Point
 from affinelens.domain.polytope import Polytope
 from affinelens.domain.vnnlib.property import Case, Constraint
@@ -169,8 +169,8 @@ class Cases:
         for index in lower.keys() & upper.keys():
             if lower[index] > upper[index]:
                 raise EmptyDomainError(
-                    f"{self._name(index)} has lower bound {float(lower[index]):g} above its upper bound "
-                    f"{float(upper[index]):g}"
+                    f"{self._name(index)} has lower bound {outward(lower[index], down=True):g} above its upper bound "
+                    f"{outward(upper[index], down=False):g}"
                 )
         try:
             if rows:

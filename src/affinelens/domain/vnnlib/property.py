@@ -9,6 +9,7 @@ from math import prod
 
 from affinelens.domain.frame import Domain
 from affinelens.errors import AffineLensError
+from affinelens.short_text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,13 @@ class Case:
         A :class:`Box`, :class:`Polytope` or :class:`Point` of the network's inputs.
     condition
         The conjunctions, each a tuple of :class:`Constraint`.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> case = al.Case(al.Box(-1, 1, dim=1), (al.output(0) >= 0.5).normal_form(1))
+    >>> case.holds([0], [1]), case.holds([0], [0])
+    (True, False)
     """
 
     domain: Domain
@@ -99,7 +107,7 @@ class Property:
     >>> above_half = Constraint((), ((0, Fraction(1)),), Fraction(-1, 2))
     >>> prop = al.Property((1,), (1,), (Case(al.Box(-1, 1, dim=1), ((above_half,),)),))
     >>> prop
-    Property(1 inputs, 1 outputs, 1 cases)
+    Property(1 input, 1 output, 1 case)
     >>> al.verify([([[1.0]], [0.0]), ([[0.25]], [0.0])], prop).result
     <Result.UNSAT: 'unsat'>
     """
@@ -134,4 +142,5 @@ class Property:
                 )
 
     def __repr__(self) -> str:
-        return f"Property({self.inputs} inputs, {self.outputs} outputs, {len(self.cases)} cases)"
+        sizes = counted(self.inputs, "input"), counted(self.outputs, "output"), counted(len(self.cases), "case")
+        return f"Property({', '.join(sizes)})"

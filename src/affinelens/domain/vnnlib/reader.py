@@ -61,13 +61,13 @@ def read_vnnlib(path: str | Path) -> Property:
     ...     size = file.write_text(text)
     ...     prop = al.read_vnnlib(file)
     >>> prop, prop.cases[0].domain
-    (Property(1 inputs, 1 outputs, 1 cases), Box([0], [0.1]))
+    (Property(1 input, 1 output, 1 case), Box([0], [0.1]))
     """
     file = Path(path)
     try:
         return parse_vnnlib(_text(file))
     except AffineLensError as error:
-        raise error.located(str(file)) from error
+        raise error.located(str(file)) from None
 
 
 def parse_vnnlib(text: str) -> Property:

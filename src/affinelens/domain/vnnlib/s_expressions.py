@@ -50,9 +50,10 @@ def read_forms(text: str) -> Iterator[Form]:
         first = token[0]
         if first == "\n":
             line += 1
-        elif first == ";":
             continue
-        elif first == "(":
+        if first == ";":
+            continue
+        if first == "(":
             if len(open_forms) == _DEEPEST:
                 raise at_line(line, f"lists are nested more than {_DEEPEST} deep; write the formula flatter")
             open_forms.append(Form([], line))
@@ -65,6 +66,7 @@ def read_forms(text: str) -> Iterator[Form]:
             else:
                 yield form
                 size = 0
+                continue
         else:
             _add(open_forms[-1], token, line)
         size += 1

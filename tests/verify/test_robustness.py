@@ -1,0 +1,116 @@
+"""Properties and robustness written in Python."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import affinelens as al
+from support.random_networks import random_layers
+
+LINE = al.Box(-1, 1, dim=1)
+RAMP = [([[1.0]], [0.0]), ([[2.0]], [0.0])]  # 2 max(x, 0): from 0 to 2
+
+
+@pytest.mark.parametrize(
+    ("words", "result"),
+    [
+        ({"never": al.output(0) >= 2}, "sat"),
+        ({"never": al.output(0) > 2}, "unsat"),
+        ({"never": al.output(0) < 0}, "unsat"),
+        ({"never": al.output(0) <= 0}, "sat"),
+        ({"always": al.output(0) <= 2}, "unsat"),
+        ({"always": al.output(0) < 2}, "sat"),
+        ({"always": (al.output(0) >= 0) & (2 * al.output(0) - 1 <= 3)}, "unsat"),
+        ({"always": (al.output(0) > 1) | (al.output(0) <= 1)}, "unsat"),
+        ({"never": (al.output(0) > 1) & (al.output(0) <= 1)}, "unsat"),
+        ({"never": al.inequalities([[1], [-1]], [Fraction(1, 3), Fraction(-1, 3)])}, "sat"),
+        ({"never": al.inequalities([[1]], [-0.5])}, "unsat"),
+        ({"always": al.class_is(1)}, "sat"),
+        ({"never": al.class_is(0)}, "sat"),
+    ],
+)
+def test_conditions_mean_what_they_say_on_the_border_too(words: dict[str, al.Condition], result: str) -> None:
+    assert str(al.verify(RAMP, LINE, **words)) == result
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_class_is_the_one_that_regions_are_told_to_have(seed: int) -> None:
+    layers, box = random_layers([2, 6, 3], seed, bias=1), al.Box(-1, 1, dim=2)
+    shares = al.enumerate(layers, box).decision_boundary().class_shares
+    for label in range(3):
+        verdict = al.verify(layers, box, never=al.class_is(label))
+        assert (str(verdict) == "sat") == (label < len(shares) and shares[label] > 0)
+        assert (str(al.verify(layers, box, always=al.class_is(label))) == "unsat") == (
+            label < len(shares) and shares[label] == pytest.approx(1, abs=1e-12)
+        )
+
+
+def test_ties_go_to_the_first_class() -> None:
+    """Both outputs are the same all over: class 0 wins everywhere, and class 1 nowhere."""
+    twins = [([[1.0]], [0.0]), ([[1.0], [1.0]], [0.0, 0.0])]
+    assert str(al.verify(twins, LINE, always=al.class_is(0))) == "unsat"
+    assert str(al.verify(twins, LINE, never=al.class_is(1))) == "unsat"
+    assert str(al.verify(twins, LINE, never=~al.class_is(1))) == "sat"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 5, 9])  # of those that have a boundary near
+def test_robust_up_to_the_distance_from_the_boundary(seed: int) -> None:
+    layers, x = random_layers([2, 8, 8, 2], seed, bias=1), [0.1, -0.2]
+    distance = al.enumerate(layers, al.Box(-2, 2, dim=2)).distance_to_boundary(x, norm="linf").value
+    assert al.robust(layers, x, 0.99 * distance)
+    found = al.robust(layers, x, 1.01 * distance)
+    assert not found
+    assert found.counterexample is not None
+    outputs = al.network(layers).evaluate_exact(found.counterexample.input)
+    assert outputs.index(max(outputs)) != found.label
+    steps = [abs(a - Fraction(b)) for a, b in zip(found.counterexample.input, x, strict=True)]
+    assert max(steps) <= Fraction(1.01 * distance)
+    assert "not robust" in repr(found)
+
+
+def test_an_l1_ball_is_smaller_and_bounds_cut_it() -> None:
+    layers = [([[1.0, 1.0]], [0.0]), ([[1.0], [0.0]], [0.0, 1.0])]  # class 0 from x + y = 1 on
+    assert al.robust(layers, [0.0, 0.0], 0.75, norm="l1", label=1)
+    assert not al.robust(layers, [0.0, 0.0], 0.75, label=1)
+    assert al.robust(layers, [0.0, 0.0], 5, label=1, bounds=(-1, 0.25))
+    assert not al.robust(layers, [0.0, 0.0], 1.5, norm="l1", label=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: al.verify(RAMP, LINE), "either never=... or always=..."),
+        (lambda: al.verify(RAMP, LINE, never=al.output(0) > 1, always=al.output(0) > 1), "either never=..."),
+        (lambda: al.verify(RAMP, LINE, never=3), "a condition is made of output"),  # type: ignore[arg-type]
+        (lambda: al.verify(RAMP, LINE, never=al.output(4) > 1), "speaks of output 4"),
+        (lambda: al.verify(RAMP, LINE, never=al.class_is(2)), "has classes 0 and 1"),
+        (lambda: al.output(-1), "a whole number from 0 on"),
+        (lambda: al.output(0) > float("nan"), "finite numbers"),
+        (lambda: al.output(0) > 1 and al.output(0) < 2, "by &, | and ~"),
+        (lambda: (al.output(0) > 1) & True, "put each in brackets"),  # type: ignore[operator]
+        (lambda: al.inequalities([1, 2], [3]), "a matrix with one row an inequality"),
+        (lambda: al.robust(RAMP, [0.0], 0.1, norm="l2"), "the l2 ball is no polytope"),
+        (lambda: al.robust(RAMP, [0.0, 1.0], 0.1), "1 finite number|speaks of|inputs"),
+        (lambda: al.robust(RAMP, [0.0], -1), "eps must be a finite number above 0"),
+        (lambda: al.robust(RAMP, [3.0], 0.1, bounds=(0, 1)), "no input within eps"),
+    ],
+)
+def test_what_makes_no_question_gets_a_sentence(call: object, sentence: str) -> None:
+    with pytest.raises(al.AffineLensError, match=sentence):
+        call()  # type: ignore[operator]
+
+
+def test_many_alternatives_are_refused() -> None:
+    either = (al.output(0) > 1) | (al.output(0) < 0)
+    many = either
+    for _ in range(20):
+        many = many & either
+    with pytest.raises(al.AffineLensError, match="alternatives written out"):
+        al.verify(RAMP, LINE, never=many)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert str(al.output(0) >= np.float64(0.5)) == "y[0] - 1/2 >= 0"
