@@ -144,9 +144,9 @@ def test_indexing_slicing_and_iterating() -> None:
     assert [region.index for region in rs] == list(range(len(rs)))
     assert rs[-1].index == rs[len(rs) - 1].index == len(rs) - 1
     assert rs[np.int64(2)].index == 2
-    assert [region.index for region in rs[2:8:3]] == [2, 5]
-    assert [region.index for region in rs[-2:]] == [len(rs) - 2, len(rs) - 1]
-    assert rs[5:5] == []
+    np.testing.assert_array_equal(rs[2:8:3].points, rs.points[[2, 5]])
+    np.testing.assert_array_equal(rs[-2:].points, rs.points[-2:])
+    assert len(rs[5:5]) == 0
     for wrong in (len(rs), -len(rs) - 1):
         with pytest.raises(IndexError, match=str(wrong)):
             rs[wrong]
@@ -186,7 +186,7 @@ def test_texts() -> None:
     assert repr(rs[0]).startswith("Region(0, point=(")
     page = rs._repr_html_()
     assert page.startswith("<table>")
-    assert page.endswith("</table>")
+    assert "</table><img src=" in page
     assert f"<td style='text-align:left'>{len(rs)}</td>" in page
     assert "every region was found" in page
     assert rs.layer_counts[-1] == len(rs)

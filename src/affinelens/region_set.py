@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.array_types import Floats
+from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.measure import (
     Adjacency,
     AuditReport,
@@ -38,9 +40,9 @@ from affinelens.measure import (
     to_pandas,
     volumes,
 )
-from affinelens.measure.summary.text import as_html
-from affinelens.regions import Regions, all_vertices, located, neighbor_values
+from affinelens.regions import Region, Regions, all_vertices, located, neighbor_values, region_at
 from affinelens.regions.store.run_directory import save
+from affinelens.short_text import as_html
 
 if TYPE_CHECKING:
     import networkx
@@ -53,8 +55,8 @@ class RegionSet(Regions):
 
     Columns come first: ``points``, ``patterns``, facets as values with offsets (``facet_values``, ``facet_offsets``),
     and on request vertices likewise (``vertex_values``, ``vertex_offsets``). ``rs[i]`` and iteration give
-    :class:`Region` views of single rows. Points and vertices are inputs; ``rs.local`` has them in the domain's own
-    coordinates.
+    :class:`Region` views of single rows; ``rs[2:5]``, ``rs[[1, 4]]`` and ``rs[rs.volumes() > 0.1]`` are sets of some of
+    the regions. Points and vertices are inputs; ``rs.local`` has them in the domain's own coordinates.
 
     A property never walks the network again. A method may; what that costs is said there, and what was found is kept
     with the set, so that nothing is walked twice.
@@ -100,6 +102,74 @@ class RegionSet(Regions):
         (1, array([ 0, -1]))
         """
         return located(self, x)
+
+    def at(self, x: ArrayLike) -> Region:
+        """The region that contains a point; one of those that meet there, always the same, if it is on a border.
+
+        Parameters
+        ----------
+        x
+            One point, as :meth:`locate` takes it.
+
+        Raises
+        ------
+        AffineLensError
+            If no region contains the point; the message says where it lies.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.at([0.5]).affine
+        (array([[1.]]), array([0.]))
+        >>> rs.at([2.0])
+        Traceback (most recent call last):
+            ...
+        affinelens.errors.AffineLensError: the point lies outside the domain: x[0] <= 1 does not hold; ...
+        """
+        return self[region_at(self, x)]
+
+    def filter(
+        self, column: str, *, at_least: float | None = None, at_most: float | None = None, equals: float | None = None
+    ) -> RegionSet:
+        """The regions for which a column is within bounds, as a set of their own.
+
+        Parameters
+        ----------
+        column
+            One of :attr:`columns` that has one number a region.
+        at_least, at_most
+            Bounds, which count as inside.
+        equals
+            The one value that is kept, such as a class.
+
+        Returns
+        -------
+        RegionSet
+            Its status is :attr:`Status.SELECTION`. Measures of it are those of the selected regions.
+
+        Notes
+        -----
+        Costs what :meth:`column` says. Any other condition is a mask: ``rs[mask]``.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.filter("volume", at_least=1)
+        RegionSet(1 region, SELECTION, dimension 1, by vertex)
+        """
+        values = self.column(column)
+        if values.ndim != 1:
+            raise AffineLensError(
+                f"column {column!r} has several numbers a region; filter takes a column of one, and rs[mask] any "
+                f"condition"
+            )
+        inside = np.ones(len(self), dtype=np.bool_)
+        for bound, keeps in ((at_least, np.greater_equal), (at_most, np.less_equal), (equals, np.equal)):
+            if bound is not None:
+                inside &= keeps(values, bound)
+        return self[inside]
 
     @property
     def neighbor_values(self) -> NDArray[np.int64]:
@@ -243,7 +313,7 @@ class RegionSet(Regions):
         --------
         >>> import affinelens as al
         >>> al.enumerate([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])], al.Box(-1, 1, dim=1)).linear_regions()
-        LinearRegions(1 of 2 regions, 1 affine maps)
+        LinearRegions(1 of 2 regions, 1 affine map)
         """
         return linear_regions(self)
 
@@ -259,7 +329,8 @@ class RegionSet(Regions):
         output
             The number of the output that decides alone.
         threshold
-            What it is compared with; 0 unless given.
+            What it is compared with; 0 unless given. Of a model that ends in a sigmoid or tanh, which the network
+            leaves out, it is compared with the model's own output: 0.5 is the probability.
 
         Notes
         -----
@@ -478,7 +549,7 @@ class RegionSet(Regions):
         Parameters
         ----------
         ax
-            Axes to draw on; otherwise they get a figure of their own, ``ax.figure``.
+            Axes to draw on; otherwise they get a figure of pyplot's, ``ax.figure``, which notebooks show.
         options
             In the plane (:func:`affinelens.plot.partition`) ``color`` (``"neighbors"``, ``"class"``, ``"volume"``,
             ``"gradient"``, ``"facets"``, ``"vertices"``, ``"output"``, ``"plain"`` or a number a region), ``boundary``,
@@ -545,4 +616,13 @@ class RegionSet(Regions):
         return summary(self)
 
     def _repr_html_(self) -> str:
-        return as_html(self.summary())
+        """The summary and, of a few thousand regions of dimension 1 to 3 at most, a small picture."""
+        return as_html(self.summary()) + self._picture_html()
+
+    def _picture_html(self) -> str:
+        try:
+            from affinelens.plot.thumbnail import thumbnail
+        except MissingExtraError:
+            return ""
+        png = thumbnail(self)
+        return "" if png is None else f'<img src="data:image/png;base64,{b64encode(png).decode()}"/>'

@@ -1,6 +1,6 @@
-"""Pictures of regions, with matplotlib: axes in and axes out, nothing global, nothing shown unasked."""
+"""Pictures of regions, with matplotlib: axes in and axes out; without axes, a figure of pyplot's."""
 
-from affinelens.plot.canvas import save_picture
+from affinelens.plot.canvas import close_picture, save_picture
 from affinelens.plot.comparison import comparison
 from affinelens.plot.curves import Curve, curve_panels, curves
 from affinelens.plot.display import KINDS, display, picture
@@ -20,6 +20,7 @@ __all__ = [
     "Panel",
     "Snapshot",
     "animation",
+    "close_picture",
     "comparison",
     "curve_panels",
     "curves",

@@ -1,4 +1,7 @@
-"""Where pictures are drawn: figures made without pyplot, so that nothing is global, and files that repeat."""
+"""Where pictures are drawn: on axes that were given, or on a figure of pyplot's, which notebooks show; files repeat.
+
+Whoever draws a picture only to write it to a file closes it behind that.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from affinelens.errors import AffineLensError, MissingExtraError
 
 try:
     import matplotlib
+    from matplotlib import pyplot
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -18,6 +22,9 @@ except ImportError as missing:
     raise MissingExtraError.for_extra("matplotlib", "plot", "drawing a picture") from missing
 
 FORMATS = ("png", "svg", "pdf")
+# The size of a square picture and the shortest side of others, in inches.
+_SQUARE = (5.0, 5.0)
+_SHORTEST = 1.8
 # A square axis is drawn where no side is longer than this many times the other.
 _LONGEST_SIDE = 4.0
 # The width of a panel, in inches.
@@ -26,10 +33,29 @@ _PANEL = 2.2
 _AZIMUTH = -55.0
 
 
-def flat_axes(given: Any, size: tuple[float, float] = (5.0, 5.0)) -> Any:
+def new_figure(size: tuple[float, float]) -> Figure:
+    """A figure that shows itself in notebooks and with ``pyplot.show()``."""
+    return pyplot.figure(figsize=size, layout="constrained")
+
+
+def close_picture(picture: Any) -> None:
+    """Give up a figure, or the one that axes are on, which nobody wants to see any more."""
+    pyplot.close(picture if isinstance(picture, Figure) else picture.figure)
+
+
+def plane_size(lower: Floats, upper: Floats) -> tuple[float, float]:
+    """The size of a figure whose axes show a rectangle in its proportions."""
+    width, height = (upper - lower).tolist()
+    if max(width, height) > _LONGEST_SIDE * min(width, height):
+        return _SQUARE
+    longest = max(width, height)
+    return max(_SQUARE[0] * width / longest, _SHORTEST), max(_SQUARE[1] * height / longest, _SHORTEST)
+
+
+def flat_axes(given: Any, size: tuple[float, float] = _SQUARE) -> Any:
     """The axes that were given, if a plane picture can be drawn on them, or new ones on a figure of their own."""
     if given is None:
-        return Figure(figsize=size, layout="constrained").add_subplot()
+        return new_figure(size).add_subplot()
     if not isinstance(given, Axes) or hasattr(given, "get_zlim"):
         raise AffineLensError(
             f"ax must be two-dimensional matplotlib axes, but got {type(given).__name__}; leave it out"
@@ -37,10 +63,10 @@ def flat_axes(given: Any, size: tuple[float, float] = (5.0, 5.0)) -> Any:
     return given
 
 
-def solid_axes(given: Any, size: tuple[float, float] = (5.0, 5.0)) -> Any:
+def solid_axes(given: Any, size: tuple[float, float] = _SQUARE) -> Any:
     """As :func:`flat_axes`, for a picture in space."""
     if given is None:
-        return Figure(figsize=size, layout="constrained").add_subplot(projection="3d")
+        return new_figure(size).add_subplot(projection="3d")
     if not hasattr(given, "get_zlim"):
         raise AffineLensError(
             f"ax must be three-dimensional matplotlib axes, but got {type(given).__name__}; make it with "
@@ -53,7 +79,7 @@ def panels(count: int, columns: int = 6, *, solid: bool = False) -> tuple[Figure
     """A figure with so many square panels, side by side and then in rows."""
     across = min(count, columns)
     down = -(-count // across)
-    figure = Figure(figsize=(_PANEL * across, (_PANEL + 0.45) * down), layout="constrained")
+    figure = new_figure((_PANEL * across, (_PANEL + 0.45) * down))
     return figure, [
         figure.add_subplot(down, across, i + 1, **({"projection": "3d"} if solid else {})) for i in range(count)
     ]

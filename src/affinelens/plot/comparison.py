@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.volumes import volumes
-from affinelens.plot.canvas import count_places, frame_chart
+from affinelens.plot.canvas import count_places, frame_chart, new_figure
 from affinelens.plot.curves import scale_counts
 from affinelens.plot.palette import STAGES, colors_of
 from affinelens.plot.partition_rows import Panel, draw_panel
@@ -42,7 +42,7 @@ def comparison(sets: Mapping[str, Regions]) -> Figure:
     down = -(-len(drawable) // across) if drawable else 0
     charts = 2 if sizes else 1
     heights = [_PANEL[1]] * down + [_CHART[1]]
-    figure = Figure(figsize=(max(_CHART[0] * charts, _PANEL[0] * across), sum(heights)), layout="constrained")
+    figure = new_figure((max(_CHART[0] * charts, _PANEL[0] * across), sum(heights)))
     strips = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
     for place, (name, found) in enumerate(drawable.items()):
         ax = strips[place // across].add_subplot(1, across, place % across + 1)

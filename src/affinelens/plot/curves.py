@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
-from affinelens.plot.canvas import flat_axes
+from affinelens.plot.canvas import flat_axes, new_figure
 from affinelens.plot.palette import INK, STAGES, colors_of
 
 # The size of a panel, in inches.
@@ -67,7 +67,7 @@ def curve_panels(
 
     Where all panels have curves of the same names, they share a legend.
     """
-    figure = Figure(figsize=(_PANEL_WIDTH * len(shown), _PANEL_HEIGHT), layout="constrained")
+    figure = new_figure((_PANEL_WIDTH * len(shown), _PANEL_HEIGHT))
     shared = len({tuple(curve.label for curve in of_panel) for of_panel in shown.values()}) == 1
     for number, (title, of_panel) in enumerate(shown.items()):
         ax = figure.add_subplot(1, len(shown), number + 1)

@@ -15,7 +15,7 @@ from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.geometry.shared_sides import shared_sides
-from affinelens.plot.canvas import flat_axes, frame_axes
+from affinelens.plot.canvas import flat_axes, frame_axes, plane_size
 from affinelens.plot.coloring import CLASS, NEIGHBORS
 from affinelens.plot.fills import Fills, explain
 from affinelens.plot.palette import CLASSES, INK, STAGES, colors_of
@@ -66,8 +66,8 @@ def partition(
     0.0 1.0
     """
     require_dimension(regions, 2)
-    ax = flat_axes(ax)
     lower, upper = _window(regions, window)
+    ax = flat_axes(ax, plane_size(lower, upper))
     by_class = isinstance(color, str) and color == CLASS
     if by_class:
         cells = decision_boundary(regions).cells

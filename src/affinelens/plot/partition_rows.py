@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from affinelens.errors import AffineLensError
+from affinelens.plot.canvas import new_figure
 from affinelens.plot.partition import partition
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def partition_rows(rows: Mapping[str, Sequence[Panel]], **options: Any) -> Figur
     if not across:
         raise AffineLensError("there is no partition to draw; give at least one row with one")
     width, height = _PANEL
-    figure = Figure(figsize=(width * across, height * len(rows)), layout="constrained")
+    figure = new_figure((width * across, height * len(rows)))
     for number, (name, panels) in enumerate(rows.items()):
         for column, panel in enumerate(panels):
             ax = figure.add_subplot(len(rows), across, number * across + column + 1)

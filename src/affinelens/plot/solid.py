@@ -78,7 +78,7 @@ def solid(
     aspect = (sides / sides.max()).tolist() if sides.max() <= _LONGEST_SIDE * sides.min() else [1.0, 1.0, 1.0]
     frame_space(ax, lower, upper, axis_names(regions), sides=aspect, elevation=_ELEVATION)
     if legend:
-        fills.explain(ax, np.arange(len(regions)))
+        fills.explain(ax, np.unique(shown.region))
     return ax
 
 

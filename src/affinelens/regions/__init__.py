@@ -3,7 +3,7 @@
 from affinelens.regions.functions import exact_functions, exact_halfspaces, restricted_functions
 from affinelens.regions.geometry import all_vertices, facets_with_vertices
 from affinelens.regions.keeping import kept
-from affinelens.regions.locate import located, located_coordinates
+from affinelens.regions.locate import located, located_coordinates, region_at
 from affinelens.regions.neighbors import neighbor_values
 from affinelens.regions.pattern_index import pattern_index
 from affinelens.regions.region import Region
@@ -21,5 +21,6 @@ __all__ = [
     "located_coordinates",
     "neighbor_values",
     "pattern_index",
+    "region_at",
     "restricted_functions",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 from affinelens.array_types import Floats
 from affinelens.network.enclosure import Enclosure
 from affinelens.regions.geometry import known_vertices, one_regions_vertices
+from affinelens.short_text import counted
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
@@ -35,7 +36,8 @@ class LocalRegions:
         return known_vertices(self._regions).points
 
     def __repr__(self) -> str:
-        return f"LocalRegions({len(self._regions):,} regions in {self._regions.domain.dim} coordinates)"
+        dim = self._regions.domain.dim
+        return f"LocalRegions({counted(len(self._regions), 'region')} in {counted(dim, 'coordinate')})"
 
 
 class LocalRegion:

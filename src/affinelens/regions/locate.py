@@ -30,9 +30,37 @@ if TYPE_CHECKING:
 _NUMBERS_AT_ONCE = 1 << 22
 
 
+def region_at(regions: Regions, x: ArrayLike) -> int:
+    """The region that contains one point, as :meth:`RegionSet.at` has it."""
+    index = located(regions, x)
+    if not isinstance(index, int):
+        raise AffineLensError(f"at takes one point, but got {len(index)}; locate takes several")
+    if index < 0:
+        raise AffineLensError(_why_nowhere(regions, np.asarray(x, dtype=np.float64).ravel()))
+    return index
+
+
+def _why_nowhere(regions: Regions, point: Floats) -> str:
+    """Where a point lies that no region contains."""
+    domain = regions.domain
+    coordinates, on_domain = point[None], np.array([True])
+    if point.size == regions.network.input_size:
+        coordinates, on_domain = domain.frame.inverse.coordinates(point[None])
+    if not np.isfinite(point).all():
+        return "the point has an entry that is NaN or infinite; every entry must be a finite number"
+    if not on_domain[0]:
+        what = "does not lie on the slice" if domain.has_own_coordinates else "differs from the domain in a fixed input"
+        return f"the point {what}, {domain!r}; rs.locate gives -1 for such points"
+    if domain.contains_coordinates(coordinates)[0]:
+        return f"the point lies in the domain, but where no region of this set is: the set is {regions.status}"
+    values = domain.frame.rows.to_floats() @ np.append(coordinates[0], 1.0)
+    worst = domain.describe_constraint(domain.frame.constraints[int(np.argmin(values))])
+    return f"the point lies outside the domain: {worst} does not hold; rs.locate gives -1 for such points"
+
+
 def located(regions: Regions, x: ArrayLike) -> Any:
     """The regions that contain points, as :meth:`RegionSet.locate` has it."""
-    points, domain = np.asarray(x, dtype=np.float64), regions.domain
+    points, domain = _points(x), regions.domain
     size, dim = regions.network.input_size, domain.dim
     shapes = (regions.network.input_shape, domain.input_shape)
     single = points.size == size and (points.ndim == 1 or points.shape in shapes)
@@ -45,6 +73,13 @@ def located(regions: Regions, x: ArrayLike) -> Any:
         return int(found[0]) if points.ndim == 1 else found
     own = f" or {dim} slice coordinates" if domain.has_own_coordinates else ""
     raise AffineLensError(f"locate takes points of {size} numbers{own}, but got an array of shape {points.shape}")
+
+
+def _points(x: ArrayLike) -> Floats:
+    try:
+        return np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise AffineLensError(f"a point is an array of numbers, but got {type(x).__name__} {x!r:.60}") from None
 
 
 def located_coordinates(regions: Regions, coordinates: Floats, inside: NDArray[np.bool_] | None = None) -> Indices:

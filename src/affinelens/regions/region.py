@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.array_types import Floats
+from affinelens.convex.centroid import cell_centroids
 from affinelens.convex.volume import cell_volumes
 from affinelens.domain import Slice
+from affinelens.errors import AffineLensError
 from affinelens.network.canonical import input_chart
 from affinelens.network.enclosure import Enclosure
 from affinelens.regions.exact_volume import exact_volume
@@ -19,9 +21,13 @@ from affinelens.regions.geometry import one_regions_vertices
 from affinelens.regions.local_view import LocalRegion
 from affinelens.regions.locate import located
 from affinelens.regions.neighbors import neighbors
+from affinelens.short_text import as_html, counted, point_text
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
+
+# In few dimensions the display of a region measures it; a cell of dimension d has about 2**d vertices.
+_MEASURED_DIMENSIONS = 6
 
 
 class Region:
@@ -218,6 +224,21 @@ class Region:
         return float(cell_volumes(own.points, own.offsets[1:], own.tight, self._regions.domain.dim)[0])
 
     @property
+    def centroid(self) -> Floats:
+        """The region's center of mass in input coordinates: float64 of shape (inputs,); costs what :attr:`volume` does.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.enumerate([([[1.0]], [-0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))[1].centroid
+        array([0.75])
+        """
+        own, domain = one_regions_vertices(self._regions, self.index), self._regions.domain
+        centers = cell_centroids(own.points, own.offsets[1:], own.tight, domain.dim).centers
+        center: Floats = domain.frame.to_inputs(centers)[0]
+        return center
+
+    @property
     def exact_volume(self) -> Fraction:
         """Length or area in rationals, on a domain of one or two dimensions.
 
@@ -238,11 +259,54 @@ class Region:
         """Whether :meth:`RegionSet.locate` places x here (of the regions that share a border point it names one)."""
         return bool(located(self._regions, x) == self.index)
 
+    def __call__(self, x: ArrayLike) -> Floats:
+        """The region's affine map at x, in the region or not: ``J x + c``.
+
+        Parameters
+        ----------
+        x
+            One input, or several, a row each.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 of shape (outputs,), or (points, outputs).
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> region = al.enumerate([([[2.0]], [-1.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))[1]
+        >>> region([0.75]), region([[0.5], [1.0]])
+        (array([0.5]), array([[0.],
+               [1.]]))
+        """
+        jacobian, constant = self.affine
+        points = np.asarray(x, dtype=np.float64)
+        if points.ndim not in (1, 2) or points.shape[-1] != jacobian.shape[1]:
+            size = jacobian.shape[1]
+            raise AffineLensError(f"the region's map takes points of {size} numbers, but got shape {points.shape}")
+        return points @ jacobian.T + constant
+
     def __repr__(self) -> str:
         own = self._regions.domain.has_own_coordinates
         point = self.local.point if own else self.point
-        shown = ", ".join(f"{v:.6g}" for v in point[:4])
-        more = ", ..." if len(point) > 4 else ""
         facets = self._regions.outcome.table.facets
-        known = "" if facets is None else f", {len(self.facet_numbers)} facets"
-        return f"Region({self.index}, {'t' if own else 'point'}=({shown}{more}){known})"
+        known = "" if facets is None else f", {counted(len(self.facet_numbers), 'facet')}"
+        return f"Region({self.index}, {'t' if own else 'point'}={point_text(point)}{known})"
+
+    def _repr_html_(self) -> str:
+        """What can be said of one region at once, for notebooks."""
+        regions, outputs = self._regions, self(self.point)
+        texts = {
+            "region": f"{self.index} of {len(regions):,}",
+            "interior point": point_text(self.point),
+            "output there": point_text(outputs),
+            "class there": str(int(np.argmax(outputs)) if len(outputs) > 1 else int(outputs[0] > 0)),
+        }
+        if regions.outcome.table.facets is not None and regions.domain.dim <= _MEASURED_DIMENSIONS:
+            texts |= {
+                "volume": f"{self.volume:.6g}",
+                "centroid": point_text(self.centroid),
+                "facets": "; ".join(self.facets),
+            }
+        return as_html(texts)

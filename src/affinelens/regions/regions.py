@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.array_types import Floats, Indices, Patterns
+from affinelens.array_types import Bools, Floats, Indices, Patterns
 from affinelens.domain import Domain
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
@@ -17,6 +18,8 @@ from affinelens.regions.geometry import known_vertices
 from affinelens.regions.keeping import Results
 from affinelens.regions.local_view import LocalRegions
 from affinelens.regions.region import Region
+from affinelens.regions.selecting import row_or_rows, selected_outcome
+from affinelens.short_text import counted
 from affinelens.walk import Certificate, Facets, Outcome, Status
 from affinelens.walk.hyperplanes import Hyperplanes
 
@@ -227,18 +230,24 @@ class Regions:
     @overload
     def __getitem__(self, index: int) -> Region: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Region]: ...
-    def __getitem__(self, index: int | slice) -> Region | list[Region]:
-        if isinstance(index, slice):
-            return [Region(self, i) for i in range(*index.indices(len(self)))]
-        position = int(index) + len(self) if index < 0 else int(index)
-        if not 0 <= position < len(self):
-            raise IndexError(f"there is no region {index}; there are {len(self)}")
-        return Region(self, position)
+    def __getitem__(self, index: slice | Sequence[int] | Indices | Bools) -> Self: ...
+    def __getitem__(self, index: int | slice | Sequence[int] | Indices | Bools) -> Region | Self:
+        chosen = row_or_rows(index, len(self))
+        if isinstance(chosen, int):
+            return Region(self, chosen)
+        return type(self)(self.network, self.domain, selected_outcome(self, chosen), self.options)
 
     def __iter__(self) -> Iterator[Region]:
         return (Region(self, i) for i in range(len(self)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: the regions, without what was computed of them."""
+        outcome = replace(self.outcome, columns=self.outcome.table)
+        return {"network": self.network, "domain": self.domain, "outcome": outcome, "options": self.options}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _results=Results())
+
     def __repr__(self) -> str:
-        name, dim = type(self).__name__, self.domain.dim
-        return f"{name}({len(self):,} regions, {self.status.name}, dimension {dim}, by {self.engine})"
+        name, size, dim = type(self).__name__, counted(len(self), "region"), self.domain.dim
+        return f"{name}({size}, {self.status.name}, dimension {dim}, by {self.engine})"

@@ -100,8 +100,6 @@ def compare(
         regions[name] = enumerate_regions(
             network, domain, workers=workers, max_regions=max_regions, time_limit=time_limit, progress=progress
         )
-        if regions[name].status is Status.CANCELLED:
-            raise KeyboardInterrupt
     found = Comparison(regions, [_row(name, one) for name, one in regions.items()], place)
     _write(found)
     return found
@@ -141,11 +139,11 @@ def _compiled(name: str, model: Any, domain: Domain) -> Network:
         network = compile_given(model, domain)
     except AffineLensError as error:
         # An error in a file begins with the file.
-        raise error if is_file and name in (fspath(model), Path(model).name) else error.located(name) from error
+        raise error if is_file and name in (fspath(model), Path(model).name) else error.located(name) from None
     try:
         require_inputs(network, domain)
     except AffineLensError as error:
-        raise error.located(name) from error
+        raise error.located(name) from None
     return network
 
 
@@ -169,13 +167,14 @@ def _row(name: str, regions: RegionSet) -> Row:
 
 def _write(found: Comparison) -> None:
     """Write the directory, whole or not at all."""
-    from affinelens.plot import comparison, save_picture
+    from affinelens.plot import close_picture, comparison, save_picture
 
     picture = comparison(found.regions)
     with written_whole(found.directory) as folder:
         write_table(found.table, folder, _STEM)
         for ending in ("png", "svg"):
             save_picture(picture, folder / f"{_STEM}.{ending}", dpi=_DPI)
+        close_picture(picture)
         (folder / REPORT).write_text("\n".join(_report(found)) + "\n", encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from affinelens.array_types import Floats
-from affinelens.plot import save_picture
+from affinelens.plot import close_picture, save_picture
 from affinelens.study.declaration import Claim, PaperTable, Study
 from affinelens.study.results import Cell, Results
 from affinelens.study.study_directory import REPORT, TABLE
@@ -26,6 +26,7 @@ def write_report(study: Study, results: Results) -> Path:
         names.append(name)
         for ending in ("png", "svg"):
             save_picture(figure, directory.path / f"{name}.{ending}", dpi=_DPI)
+        close_picture(figure)
     directory.write_text(REPORT, "\n".join(_lines(study, results, names)) + "\n")
     return directory.path / REPORT
 

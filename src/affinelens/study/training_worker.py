@@ -48,7 +48,7 @@ def perform(task: Task, after_epoch: Callable[[], None]) -> None:
             folders = [stack.enter_context(task.directory.new_run(run)) for run in task.runs]
             _train_and_measure(task, folders, after_epoch)
     except AffineLensError as error:
-        raise error.located(task.configuration.name) from error
+        raise error.located(task.configuration.name) from None
     finally:
         torch.set_num_threads(threads)
 

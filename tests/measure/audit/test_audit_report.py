@@ -266,3 +266,15 @@ def test_an_odd_number_of_samples_is_refused(samples: int) -> None:
     rs = al.enumerate(random_layers([1, 2, 1], 0), al.Box(-1, 1, dim=1))
     with pytest.raises(al.AffineLensError, match="random points"):
         rs.audit(samples=samples)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e150, 1e200, 1e300])
+def test_a_box_whose_volume_float64_cannot_hold_is_proved(size: float) -> None:
+    first, *rest = random_layers([3, 5, 2], seed=1)
+    weight, offset = first
+    if size < 1:  # on a small box nothing else would switch
+        weight = weight / size
+    report = assert_proved(al.enumerate([(weight, offset), *rest], al.Box(-size, size, dim=3)))
+    assert report["volumes"].finding is Finding.MEASURED
+    assert "nan" not in str(report)
+    assert "inf" not in str(report)

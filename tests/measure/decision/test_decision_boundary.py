@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -440,3 +441,23 @@ def test_too_many_dimensions_are_refused_in_a_sentence() -> None:
     rs = al.enumerate([(np.eye(16)[:2], np.zeros(2)), (np.eye(2), np.zeros(2))], al.Box(-1, 1, dim=16))
     with pytest.raises(AffineLensError, match="dimension 16"):
         rs.decision_boundary()
+
+
+@pytest.mark.parametrize(("last", "inverse"), [("Sigmoid", lambda p: np.log(p / (1 - p))), ("Tanh", np.arctanh)])
+@pytest.mark.parametrize("threshold", [0.5, 0.25, 0.9])
+def test_a_threshold_is_one_of_the_models_own_output(
+    last: str, inverse: Callable[[float], float], threshold: float
+) -> None:
+    """The boundary lies where the model, with its last operator, takes the threshold on."""
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(
+        torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Linear(1, 1), getattr(torch.nn, last)()
+    )
+    with torch.no_grad():
+        for parameter, value in zip(model.parameters(), (2.0, 6.0, 1.0, -6.0), strict=True):
+            parameter.fill_(value)
+    rs = al.enumerate(model, al.Box(-2, 2, dim=1))  # the model is last(2 x) from -3 on
+    boundary = rs.decision_boundary(threshold=threshold)
+    assert boundary.local_vertex_values.ravel() == pytest.approx([inverse(threshold) / 2])
+    with pytest.raises(al.AffineLensError, match="a sigmoid's is between 0 and 1"):
+        rs.decision_boundary(threshold=1.5)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from affinelens.measure.audit.facet_lists import FacetLists
 from affinelens.measure.audit.random_points import drawn_points, network_agrees
 from affinelens.measure.audit.stated_facets import beyond_and_mutual, first_misfit
 from affinelens.measure.audit.stated_patterns import StatedPatterns, first_repeated
-from affinelens.measure.geometry.volumes import domain_volume
+from affinelens.measure.geometry.volumes import domain_volume, volume_shares
 from affinelens.regions import Regions, all_vertices, located_coordinates, neighbor_values
 
 # How wide a report's lines are.
@@ -86,6 +87,11 @@ class AuditReport:
             "passed": self.passed, "proves_complete": self.proves_complete, "seconds": round(self.seconds, 3),
             "checks": checks,
         }  # fmt: skip
+
+    def __repr__(self) -> str:
+        complete = "proved complete" if self.proves_complete else "not proved complete"
+        failed = [check.name for check in self.checks if check.finding is Finding.FAILED]
+        return f"AuditReport({'failed: ' + ', '.join(failed) if failed else 'passed'}, {complete})"
 
     def __str__(self) -> str:
         lines = [_line(f"{check.name:<13} {check.finding!s:<9} ", check.detail) for check in self.checks]
@@ -193,19 +199,20 @@ def _neighbors(regions: Regions) -> Check:
 
 
 def _volumes(regions: Regions) -> Check:
-    from affinelens.convex.volume import cell_volumes
-
     if not regions.certificate.complete:
         return Check("volumes", Finding.OPEN, 0, "the set is incomplete, so volumes need not sum to the domain's")
     try:
         corners = all_vertices(regions)
     except AffineLensError:
         return Check("volumes", Finding.OPEN, 0, f"not looked at in dimension {regions.domain.dim}")
-    volumes = cell_volumes(corners.points, corners.offsets[1:], corners.tight, regions.domain.dim)
+    shares = volume_shares(regions.domain, corners)
+    off = abs(float(shares.sum()) - 1)
+    if isnan(off):
+        return Check("volumes", Finding.OPEN, 0, "the domain is too thin for its volume in float64")
     whole = domain_volume(regions.domain)
-    off = abs(float(volumes.sum()) / whole - 1)
+    stated = f", {whole:.6g}," if 0 < whole < inf else ""
     finding = Finding.MEASURED if off < _HALF_THE_DIGITS else Finding.FAILED
-    return Check("volumes", finding, len(volumes), f"volumes sum to the domain's, {whole:.6g}, up to {off:.1e} of it")
+    return Check("volumes", finding, len(shares), f"volumes sum to the domain's{stated} up to {off:.1e} of it")
 
 
 def _random_points(regions: Regions, samples: int, seed: int) -> Check:

@@ -16,6 +16,7 @@ from affinelens.array_types import Floats, Indices
 from affinelens.domain import Domain
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.nearest_point import NORMS, EuclideanNorm, MaximumNorm
+from affinelens.short_text import counted, point_text
 
 Norm = EuclideanNorm | MaximumNorm
 # Pieces are bounded together as long as they take no more numbers than this.
@@ -36,6 +37,11 @@ class Distance:
     piece: int
     error: float
 
+    def __repr__(self) -> str:
+        if self.piece < 0:
+            return "Distance(inf: there is no boundary in the domain)"
+        return f"Distance({self.value:.6g} to {point_text(self.point)}, error {self.error:.2g})"
+
 
 @dataclass(frozen=True, eq=False)
 class Distances:
@@ -49,6 +55,11 @@ class Distances:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "Distances(of no inputs)"
+        return f"Distances(of {counted(len(self), 'input')}, {self.values.min():.6g} to {self.values.max():.6g})"
 
     def __getitem__(self, index: int) -> Distance:
         return Distance(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import atanh, isfinite, log, log1p
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from affinelens.errors import AffineLensError
 from affinelens.network import Activation, AffineSum, MaxGroups, Network, PiecewiseLinear, Stage
 from affinelens.network.linear_map import Select, chain
+from affinelens.network.note import NoteKind
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Decision:
                     f"a threshold is for one output, but the network has {size}; name one with output="
                 )
             return cls()
-        return cls(int(output or 0), float(threshold or 0.0))
+        return cls(int(output or 0), 0.0 if threshold is None else _on_output(network, float(threshold)))
 
     def classes(self, network: Network) -> int:
         """How many classes there are."""
@@ -68,3 +69,21 @@ def _picked(functions: AffineSum, index: int) -> AffineSum:
     pick = Select(np.array([index]), functions.size)
     sources = tuple((k, chain(part, pick)) for k, part in functions.sources)
     return AffineSum(1, sources, None if functions.bias is None else chain(functions.bias, pick))
+
+
+def _on_output(network: Network, threshold: float) -> float:
+    """A threshold of the model's own output as one of the network's, which may lack the model's last operator.
+
+    Behind a sigmoid or tanh it is taken back, with one rounding to float64; 0.5 of a probability is exactly 0.
+    """
+    cut = next((note for note in network.notes if note.kind.is_cut_off), None)
+    if cut is None:
+        return threshold
+    if cut.kind is NoteKind.SIGMOID_CUT_OFF and 0 < threshold < 1:
+        return log(threshold) - log1p(-threshold)
+    if cut.kind is NoteKind.TANH_CUT_OFF and -1 < threshold < 1:
+        return atanh(threshold)
+    raise AffineLensError(
+        f"a threshold of {threshold:g} is none of the model's last operator ({cut}); a sigmoid's is between 0 and 1, a "
+        f"tanh's between -1 and 1, and a softmax has none: compare its outputs, or cut the model before it"
+    )

@@ -10,7 +10,7 @@ import numpy as np
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
 from affinelens.array_types import Floats
 from affinelens.convex.centroid import cell_centroids
-from affinelens.convex.volume import cell_volumes
+from affinelens.convex.volume import cell_volumes, scaled_volumes
 from affinelens.domain import Domain
 from affinelens.engine import polytope_vertices
 from affinelens.measure.geometry.inscribed_balls import vertex_stretch
@@ -71,3 +71,16 @@ def domain_volume(domain: Domain) -> float:
     """Volume of a domain in its own coordinates."""
     vertices = polytope_vertices(domain.frame)
     return float(cell_volumes(vertices.points, vertices.offsets[1:], vertices.tight, domain.dim)[0])
+
+
+def volume_shares(domain: Domain, cells: Vertices) -> Floats:
+    """What share of the domain's volume each cell has, even where float64 has no number for the volumes.
+
+    They are NaN if the domain is so thin that its volume, in units of its bounding box, is lost to underflow.
+    """
+    whole = polytope_vertices(domain.frame)
+    (most,), (unit,) = scaled_volumes(whole.points, whole.offsets[1:], whole.tight, domain.dim)
+    sizes, units = scaled_volumes(cells.points, cells.offsets[1:], cells.tight, domain.dim)
+    with np.errstate(all="ignore"):
+        shares: Floats = np.where(most > 0, np.ldexp(sizes, units - unit) / most, np.nan)
+    return shares

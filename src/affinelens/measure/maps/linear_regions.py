@@ -20,6 +20,7 @@ from affinelens.measure.topology.adjacency import adjacency
 from affinelens.network import Network
 from affinelens.network.adjoint import Adjoint
 from affinelens.regions import Regions, exact_functions, kept
+from affinelens.short_text import counted
 
 # Different maps differ at a random point almost surely; more points help where values are close there.
 _PROBES = 4
@@ -53,7 +54,8 @@ class LinearRegions:
         return np.bincount(self.labels)
 
     def __repr__(self) -> str:
-        return f"LinearRegions({len(self):,} of {len(self.labels):,} regions, {self.distinct_maps:,} affine maps)"
+        regions, maps = counted(len(self.labels), "region"), counted(self.distinct_maps, "affine map")
+        return f"LinearRegions({len(self):,} of {regions}, {maps})"
 
 
 @kept

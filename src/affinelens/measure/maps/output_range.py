@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from flint import fmpq, fmpz
@@ -19,18 +20,46 @@ from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.inscribed_balls import vertex_stretch
 from affinelens.measure.maps.corner_outputs import Extremes, corner_outputs, extremes
 from affinelens.regions import Regions, exact_functions, exact_halfspaces
+from affinelens.short_text import point_text
 
 
-@dataclass(frozen=True)
+class Extreme(NamedTuple):
+    """Where an output is lowest or highest: a corner of a region, in input coordinates, and the region's row."""
+
+    point: Floats
+    region: int
+
+    def __repr__(self) -> str:
+        return f"{point_text(self.point)} in region {self.region}"
+
+
+@dataclass(frozen=True, eq=False)
 class OutputRange:
-    """The smallest and largest value of an output over the regions, both taken on by the network.
+    """The smallest and largest value of an output over the regions, in rationals, both taken on by the network.
 
-    No value is more than ``slack`` outside of them. It is 0 if all regions that come near were looked at.
+    They are taken on at ``at_lowest`` and ``at_highest``, whose ``point`` is rounded to float64. No value is more than
+    ``slack`` outside of them. It is 0 if all regions that come near were looked at.
     """
 
     lowest: Fraction
     highest: Fraction
     slack: float
+    at_lowest: Extreme
+    at_highest: Extreme
+
+    def __repr__(self) -> str:
+        slack = f", slack {self.slack:.2g}" if self.slack else ""
+        low, high = (f"{float(value):.6g} at {place!r}" for value, place in (
+            (self.lowest, self.at_lowest), (self.highest, self.at_highest)
+        ))  # fmt: skip
+        return f"OutputRange({low}, to {high}{slack})"
+
+
+class _Reached(NamedTuple):
+    """The largest value that was looked for, and where it is taken on."""
+
+    value: Fraction
+    at: Extreme
 
 
 def output_ranges(regions: Regions, *, decide_all: bool = True) -> list[OutputRange]:
@@ -56,27 +85,27 @@ def _range(regions: Regions, output: int, found: Extremes, decide_all: bool) -> 
     error = found.error[:, output]
     highest, above = _highest(regions, output, 1, found.high[:, output], error, decide_all)
     lowest, below = _highest(regions, output, -1, -found.low[:, output], error, decide_all)
-    return OutputRange(-lowest, highest, max(above, below))
+    return OutputRange(-lowest.value, highest.value, max(above, below), lowest.at, highest.at)
 
 
 def _highest(
     regions: Regions, output: int, sign: int, values: Floats, error: Floats, decide_all: bool
-) -> tuple[Fraction, float]:
+) -> tuple[_Reached, float]:
     """The largest value of an output times a sign, and how far beyond it a region not looked at may go."""
     top = values + error
     first = int(np.argmax(np.where(np.isfinite(error), values, -np.inf)))
     best = _exact_highest(regions, first, output, sign)
     rivals = np.flatnonzero(top >= (values - error).max()).tolist()
     for index in rivals if decide_all else ():
-        if index != first and float(top[index]) > best:
-            best = max(best, _exact_highest(regions, index, output, sign))
+        if index != first and float(top[index]) > best.value:
+            best = max(best, _exact_highest(regions, index, output, sign), key=lambda reached: reached.value)
     if decide_all:
         return best, 0.0
     beyond = max((float(top[index]) for index in rivals if index != first), default=-np.inf)
-    return best, 0.0 if beyond <= best else upward(beyond - float(best) + np.spacing(beyond))
+    return best, 0.0 if beyond <= best.value else upward(beyond - float(best.value) + np.spacing(beyond))
 
 
-def _exact_highest(regions: Regions, index: int, output: int, sign: int) -> Fraction:
+def _exact_highest(regions: Regions, index: int, output: int, sign: int) -> _Reached:
     """The largest value of an output times a sign on one region, exactly."""
     network, frame = regions.network, regions.domain.frame
     weight = np.zeros((network.output_size, 1))
@@ -86,10 +115,11 @@ def _exact_highest(regions: Regions, index: int, output: int, sign: int) -> Frac
     )
     *slopes, constant = function.row(0)
     low, high = ([fmpq(*v.as_integer_ratio()) for v in bound.tolist()] for bound in (frame.lower, frame.upper))
-    best = fmpz(0)
+    best, point = fmpz(0), regions[index].local.point
     if any(slopes):
         found = ExactProgram(exact_halfspaces(regions, index).numerators, low, high).maximise(slopes)
         assert isinstance(found, Optimum)
         assert found.reached
-        best = found.value
-    return fraction(fmpq(best + constant) / function.denominator)
+        best, point = found.value, np.array([float(fraction(t)) for t in found.point])
+    value = fraction(fmpq(best + constant) / function.denominator)
+    return _Reached(value, Extreme(frame.to_inputs(point[None])[0], index))

@@ -6,7 +6,7 @@ slice, lengths, volumes and slopes are those of the slice's coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from typing import Any
 
@@ -52,8 +52,10 @@ def quantity_names() -> dict[str, str]:
     return dict(DESCRIPTIONS)
 
 
-def require_columns(names: Iterable[str]) -> None:
-    """Refuse a name that no column has."""
+def require_columns(names: Collection[str]) -> None:
+    """Refuse a name that no column has, and a single name where several are expected."""
+    if isinstance(names, str):
+        raise AffineLensError(f"columns are given as a list of names, but got {names!r}; write [{names!r}]")
     for name in names:
         if name not in DESCRIPTIONS:
             near = get_close_matches(str(name), DESCRIPTIONS, n=1)
@@ -68,8 +70,9 @@ def quantity(regions: Regions, name: str) -> NDArray[Any]:
     return _WAYS[name](regions)
 
 
-def flat_columns(regions: Regions, names: Iterable[str]) -> Computed:
+def flat_columns(regions: Regions, names: Collection[str]) -> Computed:
     """Columns with one number a region: of those with more, a column an entry, numbered."""
+    require_columns(names)
     found: Computed = {}
     for name in names:
         values = quantity(regions, name)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from html import escape
 from typing import TYPE_CHECKING
 
 from affinelens.walk import shown_counts
@@ -28,12 +26,3 @@ def summary(regions: Regions) -> dict[str, str]:
         "engine": f"{regions.engine}, {regions.seconds:.3g} s",
         "decisions": f"{proof.decisions:,}, of which {proof.by_exact_arithmetic:,} needed rational arithmetic",
     }
-
-
-def as_html(texts: Mapping[str, str]) -> str:
-    """Labels and texts as a table, for notebooks."""
-    rows = "".join(
-        f"<tr><th style='text-align:left'>{escape(label)}</th><td style='text-align:left'>{escape(text)}</td></tr>"
-        for label, text in texts.items()
-    )
-    return f"<table>{rows}</table>"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from affinelens.array_types import Indices
 from affinelens.errors import MissingExtraError
 from affinelens.regions import Regions, kept, neighbor_values
+from affinelens.short_text import counted
 
 if TYPE_CHECKING:
     import networkx
@@ -34,6 +35,9 @@ class Adjacency:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"Adjacency({counted(len(self), 'region')}, {counted(len(self.neighbors) // 2, 'pair')} of neighbors)"
 
     def __getitem__(self, index: int) -> Indices:
         """The neighbors of one region."""

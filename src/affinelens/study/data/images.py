@@ -39,7 +39,7 @@ class Images:
         try:
             return cls.checked(pixels, labels)
         except AffineLensError as error:
-            raise error.located(str(path)) from error
+            raise error.located(str(path)) from None
 
     @classmethod
     def joined(cls, parts: list[Images]) -> Images:

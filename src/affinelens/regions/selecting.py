@@ -1,0 +1,76 @@
+"""Some regions of a set as a set of their own, which says that it is a selection."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from affinelens.array_types import Indices
+from affinelens.errors import AffineLensError
+from affinelens.short_text import counted
+from affinelens.walk import Outcome, Status
+
+if TYPE_CHECKING:
+    from affinelens.regions.regions import Regions
+
+
+def selected_outcome(regions: Regions, rows: Indices) -> Outcome:
+    """The regions in the given rows, and of the cells after each stage those that they lie in."""
+    whole = regions.outcome
+    columns = whole.table.taken(rows)
+    widths = np.searchsorted(regions.switching, regions.network.choice_offsets[1:]).tolist()
+    cells = [len(np.unique(columns.patterns[:, :width], axis=0)) for width in widths[:-1]]
+    return replace(
+        whole,
+        status=Status.SELECTION,
+        certificate=replace(whole.certificate, complete=False),
+        layer_counts=(*cells, len(columns)),
+        columns=columns,
+        chunks=(),
+        share=None,
+        open_work=None,
+    )
+
+
+def row_or_rows(index: Any, count: int) -> int | Indices:
+    """What stands between the brackets of ``rs[...]``: one row, or several as an array.
+
+    A row is an integer; several are a slice, a list or array of integers, or a bool a region.
+    """
+    if isinstance(index, slice):
+        return np.arange(count)[index]
+    if isinstance(index, (bool, np.bool_, str, bytes)):
+        raise _unreadable(index)
+    try:
+        return _row(operator.index(index), count)
+    except TypeError:
+        pass
+    try:
+        rows = np.asarray(index)
+    except ValueError:
+        raise _unreadable(index) from None
+    if rows.ndim == 1 and rows.dtype == np.bool_:
+        if len(rows) != count:
+            raise AffineLensError(f"a mask needs one bool a region, {count:,}, but has {len(rows):,}")
+        return np.flatnonzero(rows)
+    if rows.ndim == 1 and (np.issubdtype(rows.dtype, np.integer) or not len(rows)):
+        return np.array([_row(int(row), count) for row in rows.tolist()], dtype=np.int64)
+    raise _unreadable(index)
+
+
+def _row(row: int, count: int) -> int:
+    position = row + count if row < 0 else row
+    if not 0 <= position < count:
+        raise IndexError(f"there is no region {row} in a set of {counted(count, 'region')}")
+    return position
+
+
+def _unreadable(index: Any) -> AffineLensError:
+    shown = f"{type(index).__name__} {index!r}" if np.ndim(index) == 0 else f"an array of shape {np.shape(index)}"
+    return AffineLensError(
+        f"a region is chosen by its row, an integer, and several by a slice, a list of rows or a bool a region, but "
+        f"got {shown}; rs.at(x) gives the region of a point"
+    )
