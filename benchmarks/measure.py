@@ -10,7 +10,7 @@ import time
 from typing import Any, NamedTuple
 
 import affinelens as al
-from affinelens.engine.vertex.driver.threads import Walk
+from affinelens.engine.vertex.driver.threads import Task, Walk
 from affinelens.engine.vertex.layout.program import compile_program
 from affinelens.network import compile_model
 from affinelens.walk import Limits, Request
@@ -45,11 +45,10 @@ def _best(model: Any, domain: al.Domain, workers: int, *, regions: bool) -> Meas
         started = time.perf_counter()
         compiled = compile_program(network, domain.frame)
         asked = Request(network, domain.frame, regions=regions, facets=False, limits=Limits(workers=workers))
-        walk = Walk(
-            "vertex" if regions else "count", asked, None, compiled, time.monotonic(), counts_sections=not regions
-        )
+        walk = Walk(Task("vertex" if regions else "count", asked, counts_sections=not regions), compiled)
         ready = time.perf_counter()
         outcome = walk.run()
+        assert len(outcome.table) == (outcome.regions if regions else 0)  # put together only when looked at
         done = time.perf_counter()
         assert outcome.status is al.Status.COMPLETE
         best = Measured(outcome.regions, min(best.layout, ready - started), min(best.seconds, done - ready))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import signal
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -20,6 +21,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
         warm_up.prepare()
         interior_point.prepare()
+
+
+@pytest.fixture(autouse=True)
+def _close_pictures() -> Iterator[None]:
+    """What a test drew on figures of pyplot's is gone after it."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def _give_freed_memory_back() -> None:

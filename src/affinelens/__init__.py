@@ -1,30 +1,51 @@
 """AffineLens: every affine region of a piecewise affine network on a bounded domain, exactly."""
 
 from affinelens.api import IncompleteError, count, enumerate, load
-from affinelens.domain import Box, Domain, Point, Polytope, Property, Slice, read_vnnlib
-from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.domain import (
+    Box,
+    Case,
+    Condition,
+    Constraint,
+    Domain,
+    Output,
+    Point,
+    Polytope,
+    Property,
+    Slice,
+    class_is,
+    inequalities,
+    output,
+    read_vnnlib,
+)
+from affinelens.errors import AffineLensError, Interrupted, MissingExtraError
 from affinelens.network import Network, network
 from affinelens.region_set import RegionSet
 from affinelens.regions import Region
 from affinelens.track import Tracker, TrainingRecord, load_record, track
-from affinelens.verify import Verdict, Witness, verify
+from affinelens.verify import Robustness, Verdict, Witness, robust, verify
 from affinelens.version import __version__
 from affinelens.walk import Certificate, Progress, Status
 
 __all__ = [
     "AffineLensError",
     "Box",
+    "Case",
     "Certificate",
+    "Condition",
+    "Constraint",
     "Domain",
     "IncompleteError",
+    "Interrupted",
     "MissingExtraError",
     "Network",
+    "Output",
     "Point",
     "Polytope",
     "Progress",
     "Property",
     "Region",
     "RegionSet",
+    "Robustness",
     "Slice",
     "Status",
     "Tracker",
@@ -32,12 +53,21 @@ __all__ = [
     "Verdict",
     "Witness",
     "__version__",
+    "class_is",
     "count",
     "enumerate",
+    "inequalities",
     "load",
     "load_record",
     "network",
+    "output",
     "read_vnnlib",
+    "robust",
     "track",
     "verify",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names alone, for prompts that complete them."""
+    return sorted(__all__)

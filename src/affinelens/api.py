@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
@@ -11,16 +12,17 @@ from typing import Any
 from affinelens.domain import Domain
 from affinelens.engine import AUTO, require_known
 from affinelens.engine import run as run_request
-from affinelens.errors import AffineLensError
-from affinelens.network import Network, compile_model
+from affinelens.errors import AffineLensError, Interrupted
+from affinelens.network import Network, compile_model, is_torch_module
 from affinelens.region_set import RegionSet
 from affinelens.regions.store.run_directory import RunWriter
 from affinelens.regions.store.run_directory import load as load_regions
+from affinelens.short_text import counted
 from affinelens.walk import Limits, Outcome, ProgressFunction, Request, Status
 
 
 class IncompleteError(AffineLensError):
-    """A count was stopped before it was complete: at a limit, or by Ctrl-C.
+    """A count was stopped at a limit before it was complete.
 
     Attributes
     ----------
@@ -40,7 +42,7 @@ class IncompleteError(AffineLensError):
     1 REGION_LIMIT
     """
 
-    def __init__(self, message: str, regions: int = 0, status: Status = Status.CANCELLED) -> None:
+    def __init__(self, message: str, regions: int = 0, status: Status = Status.TIME_LIMIT) -> None:
         super().__init__(message)
         self.regions = regions
         self.status = status
@@ -95,10 +97,12 @@ def enumerate(
     Returns
     -------
     RegionSet
-        With ``status`` COMPLETE unless a limit or Ctrl-C stopped the walk.
+        With ``status`` COMPLETE unless a limit stopped the walk.
 
     Raises
     ------
+    Interrupted
+        If Ctrl-C stopped the walk; its ``found`` is what would have been returned, and is saved if ``run`` was given.
     AffineLensError
         If the model, the domain or an option cannot be taken, or the engine asked for cannot do what is asked.
 
@@ -129,13 +133,19 @@ def enumerate(
         progress=progress, cut_outputs=cut_outputs, facets=facets, vertices=vertices,
     )  # fmt: skip
     if run is None:
-        return RegionSet(request.network, domain, run_request(request), options)
+        return _unless_interrupted(RegionSet(request.network, domain, run_request(request), options))
     path = Path(run)
     with RunWriter(path, domain, overwrite=overwrite) as writer:
         outcome = run_request(replace(request, sink=writer.write))
         writer.finish(request.network, outcome, options, outcome.chunks)
     elsewhere = replace(outcome, columns=lambda: load_regions(path).outcome.table)
-    return RegionSet(request.network, domain, elsewhere, options)
+    return _unless_interrupted(RegionSet(request.network, domain, elsewhere, options), f" and in {path}")
+
+
+def _unless_interrupted(regions: RegionSet, saved: str = "") -> RegionSet:
+    if regions.status is Status.CANCELLED:
+        raise Interrupted(f"stopped by Ctrl-C; {counted(len(regions), 'region')} are in .found{saved}", regions)
+    return regions
 
 
 def count(
@@ -180,8 +190,9 @@ def count(
     Raises
     ------
     IncompleteError
-        If a limit or Ctrl-C stopped the walk. It holds the number found so far: a partial count is never returned as
-        the count.
+        If a limit stopped the walk. It holds the number found so far: a partial count is never returned as the count.
+    Interrupted
+        If Ctrl-C did, likewise.
     AffineLensError
         If the model, the domain or an option cannot be taken.
 
@@ -244,6 +255,9 @@ def load(path: str | Path) -> RegionSet:
 
 def require_complete(outcome: Outcome) -> None:
     """Refuse to take a partial count for the count."""
+    if outcome.status is Status.CANCELLED:
+        known = f"at least {counted(outcome.regions, 'region')} exist"
+        raise Interrupted(f"the count was stopped by Ctrl-C; {known}", outcome.regions)
     if outcome.status is not Status.COMPLETE:
         raise IncompleteError(
             f"the count is {outcome.status}; at least {outcome.regions} regions exist", outcome.regions, outcome.status
@@ -288,12 +302,18 @@ def compile_for(model: Any, domain: Domain) -> Network:
 
 
 def compile_given(model: Any, domain: Domain) -> Network:
-    """Compile a model where its options cannot be given; sizes it leaves open are the domain's."""
+    """Compile a model where its options cannot be given; sizes it leaves open are the domain's.
+
+    A module is given inputs in the shape of a slice's or, if it does not take that, as a flat row.
+    """
+    if is_torch_module(model) and len(domain.input_shape) > 1:
+        with suppress(AffineLensError):
+            return compile_model(model, input_shape=domain.input_shape)
     try:
         return compile_model(model, inputs=domain.inputs)
     except AffineLensError as error:
         if error.options:
-            raise error.between("", " (an option of affinelens.network, whose result can be given here)") from error
+            raise error.between("", " (an option of affinelens.network, whose result can be given here)") from None
         raise
 
 

@@ -6,7 +6,7 @@ import json
 import signal
 from pathlib import Path
 
-from support.command_line import SOME_REGIONS, Terminal, report, write_network
+from support.command_line import SOME_REGIONS, Terminal, report, run, write_network
 
 
 def test_max_regions_equal_to_the_count_is_complete(cross: Path) -> None:
@@ -23,3 +23,10 @@ def test_interrupt_of_a_count_reports_what_was_found(tmp_path: Path) -> None:
     found = json.loads(output)
     assert found["status"] == "CANCELLED"
     assert found["regions"] > 0
+
+
+def test_a_count_that_a_limit_stopped_is_told_from_a_whole_one(cross: Path) -> None:
+    done = run("count", cross, "--box", -1, 1, "--max-regions", 2)
+    assert done.returncode == 3
+    assert done.stdout.startswith("at least 2 regions\n")
+    assert run("count", cross, "--box", -1, 1).returncode == 0

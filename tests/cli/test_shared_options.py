@@ -43,18 +43,19 @@ def test_workers_do_not_change_the_answer(tmp_path: Path) -> None:
     assert alone["layer_counts"] == helped["layer_counts"]
 
 
-@pytest.mark.parametrize("command", ["count", "enumerate"])
-def test_max_regions_stops_early_and_says_so(command: str, cross: Path) -> None:
-    found = report(command, cross, "--box", -1, 1, "--max-regions", 3)
+# A number that is only a lower bound is told from a count by the exit code.
+@pytest.mark.parametrize(("command", "code"), [("count", 3), ("enumerate", 0)])
+def test_max_regions_stops_early_and_says_so(command: str, code: int, cross: Path) -> None:
+    found = report(command, cross, "--box", -1, 1, "--max-regions", 3, code=code)
     assert (found["regions"], found["status"]) == (3, "REGION_LIMIT")
     assert found["certificate"]["complete"] is False
     assert "incomplete" in run(command, cross, "--box", -1, 1, "--max-regions", 3).stdout
 
 
-@pytest.mark.parametrize("command", ["count", "enumerate"])
-def test_time_limit_stops_early_and_says_so(command: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("command", "code"), [("count", 3), ("enumerate", 0)])
+def test_time_limit_stops_early_and_says_so(command: str, code: int, tmp_path: Path) -> None:
     model = write_network(tmp_path / "big.npz", 5, 200, 200, 2, seed=0)
-    found = report(command, model, "--box", -1, 1, "--time-limit", 1.5)
+    found = report(command, model, "--box", -1, 1, "--time-limit", 1.5, code=code)
     assert found["status"] == "TIME_LIMIT"
     assert found["layer_counts"][0] > 0
     assert found["seconds"] >= 1.5
@@ -64,3 +65,13 @@ def test_cut_outputs_adds_the_output_zero_set(cross: Path) -> None:
     # x + y = 1 crosses the first quadrant; in the others the output x or y - 1 vanishes on the border of the box only.
     assert report("count", cross, "--box", -1, 1)["regions"] == 4
     assert report("count", cross, "--box", -1, 1, "--cut-outputs")["regions"] == 5
+
+
+@pytest.mark.parametrize("command", ["count", "enumerate", "inspect"])
+def test_options_are_listed_in_groups(command: str) -> None:
+    lines = run(command, "--help").stdout.splitlines()
+    titles = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Model:", "Domain:", "Walk:", "Output:"]
+    listed = [line.split()[0] for line in lines if line.startswith("  -")]
+    assert len(listed) == len(set(listed)) > 15
+    assert max(map(len, lines)) <= 80

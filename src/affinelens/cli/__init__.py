@@ -22,12 +22,13 @@ __all__ = ["main"]
 
 def main() -> None:
     """Entry point: run a command and turn every expected failure into one sentence."""
+    os.environ["MPLBACKEND"] = "agg"  # pictures go to files: no command opens a window
     try:
         sys.exit(commands(prog_name="affinelens", standalone_mode=False) or 0)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("affinelens: stopped before anything was found", err=True)
+        click.echo("affinelens: stopped by Ctrl-C; nothing was saved", err=True)
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
         _fail(" ".join(error.format_message().split()))

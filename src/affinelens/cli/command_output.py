@@ -11,6 +11,7 @@ from affinelens.walk import Outcome, Status, shown_counts
 
 FAILED = 1
 BAD_INPUT = 2
+INCOMPLETE = 3
 INTERRUPTED = 130
 # Results are the same on every screen.
 _LINE = 80

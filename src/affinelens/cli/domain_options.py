@@ -17,6 +17,7 @@ from affinelens.files.vector import read_vector
 from affinelens.network import Network
 
 domain_options = option_group(
+    "Domain",
     click.option(
         "--box", nargs=2, metavar="LO HI", help="Every input between LO and HI: numbers, or one per input as 0,0,1."
     ),
@@ -100,7 +101,7 @@ def _polytope(_: Network, given: dict[str, Any]) -> Domain:
     try:
         return Polytope(arrays["W"], arrays["b"])
     except AffineLensError as error:
-        raise error.located(str(path)) from error
+        raise error.located(str(path)) from None
 
 
 def _axes(_: Network, given: dict[str, Any]) -> Domain:
@@ -129,7 +130,7 @@ def _case(compiled: Network, given: dict[str, Any]) -> Domain:
     try:
         prop.require_sizes(compiled.input_size, compiled.output_size)
     except AffineLensError as error:
-        raise error.located(path) from error
+        raise error.located(path) from None
     count, number = len(prop.cases), given.get("case")
     if number is None and count > 1:
         raise AffineLensError(

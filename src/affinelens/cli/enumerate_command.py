@@ -12,12 +12,12 @@ from affinelens.cli.command_output import print_json, print_walk, walk_exit_code
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, read_network
 from affinelens.cli.progress_line import walk_progress
-from affinelens.cli.shared_options import json_option, require_name, walk_options
-from affinelens.errors import AffineLensError
+from affinelens.cli.shared_options import TitledCommand, json_option, require_name, walk_options
+from affinelens.errors import AffineLensError, Interrupted
 from affinelens.regions.store.run_directory import require_writable
 
 
-@click.command("enumerate")
+@click.command("enumerate", cls=TitledCommand)
 @click.argument("model")
 @model_options
 @domain_options
@@ -36,7 +36,10 @@ def enumerate_command(model: str, output: str | None, overwrite: bool, as_json: 
     compiled = read_network(model, options)
     domain = read_domain(compiled, taken_from(options))
     with walk_progress() as progress:
-        regions = enumerate_regions(compiled, domain, progress=progress, run=output, overwrite=overwrite, **options)
+        try:
+            regions = enumerate_regions(compiled, domain, progress=progress, run=output, overwrite=overwrite, **options)
+        except Interrupted as stop:
+            regions = stop.found
     if as_json:
         print_json(walk_report(regions.outcome) | {"model": model, "run": output})
     else:

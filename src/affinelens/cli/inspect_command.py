@@ -17,7 +17,7 @@ from affinelens.cli.command_output import base_report, print_json
 from affinelens.cli.domain_options import all_ways, domain_options, read_domain, taken_from
 from affinelens.cli.inspection import Inspection, OnDomain, operations
 from affinelens.cli.model_options import model_options, read_network
-from affinelens.cli.shared_options import json_option, walk_options
+from affinelens.cli.shared_options import TitledCommand, json_option, walk_options
 from affinelens.engine import require_known
 from affinelens.measure.summary.forecast import Forecast
 from affinelens.network import AffineSum, Network
@@ -29,7 +29,7 @@ _LONGEST_NAME = 20
 _SHORT = {"BatchNormalization": "BatchNorm"}
 
 
-@click.command("inspect")
+@click.command("inspect", cls=TitledCommand)
 @click.argument("model")
 @model_options
 @domain_options

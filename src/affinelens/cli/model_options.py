@@ -13,6 +13,7 @@ from affinelens.files.vector import read_vector
 from affinelens.network import Network, network
 
 model_options = option_group(
+    "Model",
     click.option("--until", metavar="NODE", help="Cut an ONNX model at this node or tensor."),
     click.option("--input-shape", metavar="N,N", help="Shape of an input, as 1,28,28, if MODEL leaves it open."),
     click.option(

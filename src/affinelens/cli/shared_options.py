@@ -11,17 +11,34 @@ from affinelens.engine import ENGINE_NAMES
 from affinelens.errors import AffineLensError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_OTHERS = "Output"
 
 
-def option_group(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """A decorator that gives a command these options, in this order."""
+def option_group(title: str, *options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """A decorator that gives a command these options, in this order, under a title of their own in its help."""
 
     def apply(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
+            command.__click_params__[-1].title = title  # type: ignore[attr-defined]
         return command
 
     return apply
+
+
+class TitledCommand(click.Command):
+    """A command whose help lists options under the titles of their groups, and those without one last."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(context):
+            record = parameter.get_help_record(context)
+            if record is not None and isinstance(parameter, click.Option):
+                sections.setdefault(getattr(parameter, "title", _OTHERS), []).append(record)
+        for title in sorted(sections, key=lambda title: title == _OTHERS):
+            with formatter.section(title):
+                formatter.write_dl(sections[title])
 
 
 engine_option = click.option(
@@ -44,6 +61,7 @@ def time_limit_option(stopped: str = "Stop") -> Callable[[Command], Command]:
 
 
 walk_options = option_group(
+    "Walk",
     engine_option,
     workers_option,
     max_regions_option(),

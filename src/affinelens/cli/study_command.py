@@ -14,6 +14,7 @@ from affinelens.errors import AffineLensError
 from affinelens.study.study_run import STUDIES, StudyProgress, run
 
 _study_options = option_group(
+    "Study",
     click.option("-o", "--output", metavar="DIR", help="Directory for everything.  [default: study-NAME]"),
     click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Trainings of each."),
     click.option("--quick", is_flag=True, help="A smaller study of the same shape, in minutes."),

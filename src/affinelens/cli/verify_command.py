@@ -10,7 +10,7 @@ import click
 from affinelens.cli.command_output import INTERRUPTED, print_json
 from affinelens.cli.progress_line import walk_progress
 from affinelens.cli.shared_options import engine_option, json_option, require_name, time_limit_option, workers_option
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Interrupted
 from affinelens.verify import Result, Verdict, verify
 
 
@@ -36,7 +36,10 @@ def verify_command(
     if witness is not None:
         require_name(witness, "--witness", "a file")
     with walk_progress() as progress:
-        verdict = verify(model, prop, all=everything, until=until, progress=progress, **options)
+        try:
+            verdict = verify(model, prop, all=everything, until=until, progress=progress, **options)
+        except Interrupted as stop:
+            verdict = stop.found
     if witness is not None:
         _write_witness(Path(witness), verdict)
     if as_json:
