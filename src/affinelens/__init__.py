@@ -17,7 +17,8 @@ from affinelens.domain import (
     output,
     read_vnnlib,
 )
-from affinelens.errors import AffineLensError, Interrupted, MissingExtraError
+from affinelens.errors import AffineLensError, AffineLensWarning, Interrupted, MissingExtraError
+from affinelens.inspection import Inspection, inspect
 from affinelens.network import Network, network
 from affinelens.region_set import RegionSet
 from affinelens.regions import Region
@@ -28,6 +29,7 @@ from affinelens.walk import Certificate, Progress, Status
 
 __all__ = [
     "AffineLensError",
+    "AffineLensWarning",
     "Box",
     "Case",
     "Certificate",
@@ -35,6 +37,7 @@ __all__ = [
     "Constraint",
     "Domain",
     "IncompleteError",
+    "Inspection",
     "Interrupted",
     "MissingExtraError",
     "Network",
@@ -57,6 +60,7 @@ __all__ = [
     "count",
     "enumerate",
     "inequalities",
+    "inspect",
     "load",
     "load_record",
     "network",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral, Real
@@ -12,13 +13,20 @@ from typing import Any
 from affinelens.domain import Domain
 from affinelens.engine import AUTO, require_known
 from affinelens.engine import run as run_request
-from affinelens.errors import AffineLensError, Interrupted
+from affinelens.errors import AffineLensError, AffineLensWarning, Interrupted, Option
+from affinelens.measure.summary.forecast import cells_at_most, forecast
 from affinelens.network import Network, compile_model, is_torch_module
+from affinelens.progress_display import ProgressOption, shown
 from affinelens.region_set import RegionSet
 from affinelens.regions.store.run_directory import RunWriter
 from affinelens.regions.store.run_directory import load as load_regions
-from affinelens.short_text import counted
-from affinelens.walk import Limits, Outcome, ProgressFunction, Request, Status
+from affinelens.short_text import counted, power_of_ten
+from affinelens.walk import Limits, Outcome, Request, Status
+
+# Powers of ten of how many regions a day of many cores finds, a disk holds, a large memory holds.
+_MOST_TO_COUNT = 12.0
+_MOST_ON_DISK = 11.0
+_MOST_IN_MEMORY = 9.5
 
 
 class IncompleteError(AffineLensError):
@@ -56,7 +64,7 @@ def enumerate(
     workers: int | None = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
-    progress: ProgressFunction | None = None,
+    progress: ProgressOption = None,
     run: str | Path | None = None,
     overwrite: bool = False,
     cut_outputs: bool = False,
@@ -83,7 +91,8 @@ def enumerate(
     time_limit
         Stop after this many seconds; ``status`` then says so.
     progress
-        Called about ten times a second with a :class:`affinelens.Progress`.
+        True for a line on the terminal or a bar in a notebook, or a function that is called about ten times a second
+        with a :class:`affinelens.Progress`.
     run
         Directory to save the result in, even if it was stopped early. Regions are written there as they are found and
         read back when they are first looked at, so that the walk takes little memory however many there are.
@@ -128,18 +137,20 @@ def enumerate(
         "vertices": bool(vertices),
     }
     require_domain(domain)
-    request = requested(
-        model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
-        progress=progress, cut_outputs=cut_outputs, facets=facets, vertices=vertices,
-    )  # fmt: skip
-    if run is None:
-        return _unless_interrupted(RegionSet(request.network, domain, run_request(request), options))
-    path = Path(run)
-    with RunWriter(path, domain, overwrite=overwrite) as writer:
-        outcome = run_request(replace(request, sink=writer.write))
-        writer.finish(request.network, outcome, options, outcome.chunks)
-    elsewhere = replace(outcome, columns=lambda: load_regions(path).outcome.table)
-    return _unless_interrupted(RegionSet(request.network, domain, elsewhere, options), f" and in {path}")
+    with shown(progress):
+        request = requested(
+            model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
+            cut_outputs=cut_outputs, facets=facets, vertices=vertices,
+        )  # fmt: skip
+        _warn_if_hopeless(request, _MOST_IN_MEMORY if run is None else _MOST_ON_DISK)
+        if run is None:
+            return _unless_interrupted(RegionSet(request.network, domain, run_request(request), options))
+        path = Path(run)
+        with RunWriter(path, domain, overwrite=overwrite) as writer:
+            outcome = run_request(replace(request, sink=writer.write))
+            writer.finish(request.network, outcome, options, outcome.chunks)
+        elsewhere = replace(outcome, columns=lambda: load_regions(path).outcome.table)
+        return _unless_interrupted(RegionSet(request.network, domain, elsewhere, options), f" and in {path}")
 
 
 def _unless_interrupted(regions: RegionSet, saved: str = "") -> RegionSet:
@@ -156,7 +167,7 @@ def count(
     workers: int | None = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
-    progress: ProgressFunction | None = None,
+    progress: ProgressOption = None,
     cut_outputs: bool = False,
 ) -> int:
     """Count the regions of a network on a bounded domain.
@@ -178,7 +189,8 @@ def count(
     time_limit
         Give up after this many seconds.
     progress
-        Called about ten times a second with a :class:`affinelens.Progress`.
+        True for a line on the terminal or a bar in a notebook, or a function that is called about ten times a second
+        with a :class:`affinelens.Progress`.
     cut_outputs
         Also cut regions where an output is zero (the paper's Algorithm 1 as printed).
 
@@ -206,13 +218,20 @@ def count(
     >>> al.count([([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 1.0]], [0.0])], al.Box(-1, 1, dim=1))
     3
     """
-    request = requested(
-        model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
-        progress=progress, cut_outputs=cut_outputs, regions=False,
-    )  # fmt: skip
-    outcome = run_request(request)
+    with shown(progress):
+        outcome = count_regions(
+            model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
+            cut_outputs=cut_outputs,
+        )  # fmt: skip
     require_complete(outcome)
     return outcome.regions
+
+
+def count_regions(model: Any, domain: Domain, **options: Any) -> Outcome:
+    """A count with all that is known of how it went, complete or not."""
+    request = requested(model, domain, regions=False, **options)
+    _warn_if_hopeless(request, _MOST_TO_COUNT)
+    return run_request(request)
 
 
 def load(path: str | Path) -> RegionSet:
@@ -253,6 +272,29 @@ def load(path: str | Path) -> RegionSet:
     return RegionSet(saved.network, saved.domain, saved.outcome, saved.options)
 
 
+def _warn_if_hopeless(request: Request, most: float) -> None:
+    """Say so before a walk without limits that finds more than ten to this power of regions: it would not end.
+
+    Looking takes as long as a small walk. So it is left out in the plane and in space, and where the stages'
+    arrangements together cannot have so many cells.
+    """
+    limits, dim = request.limits, request.frame.dim
+    if limits.max_regions is not None or limits.time_limit is not None or dim <= 3:
+        return
+    if cells_at_most([len(stage.activation.breaks) for stage in request.network.stages], dim) < most:
+        return
+    expected = forecast(request.network, request.frame).regions
+    if expected > most:
+        warnings.warn(
+            AffineLensWarning(
+                f"very roughly {power_of_ten(expected)} regions are to be expected, more than can be walked; give ",
+                Option("max_regions"), " or ", Option("time_limit"), " for a part of them, or fewer dimensions with ",
+                Option("slice_axes", in_python="al.Slice"),
+            ),
+            stacklevel=3,
+        )  # fmt: skip
+
+
 def require_complete(outcome: Outcome) -> None:
     """Refuse to take a partial count for the count."""
     if outcome.status is Status.CANCELLED:
@@ -272,7 +314,6 @@ def requested(
     workers: int | None = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
-    progress: ProgressFunction | None = None,
     cut_outputs: bool = False,
     regions: bool = True,
     facets: bool = True,
@@ -285,7 +326,7 @@ def requested(
     compiled = compile_for(model, domain)
     return Request(
         compiled.with_output_cut() if cut_outputs else compiled, domain.frame, engine, regions=regions, facets=facets,
-        vertices=vertices, limits=limits, progress=progress,
+        vertices=vertices, limits=limits,
     )  # fmt: skip
 
 

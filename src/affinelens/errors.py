@@ -14,20 +14,60 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Option:
-    """An option of :func:`affinelens.network` in a sentence: named alone, with a value, or with entries by name."""
+    """An option in a sentence: named alone, with a value, or with entries by name.
+
+    ``in_python`` is what Python has instead, where that is no option of this name.
+    """
 
     name: str
     value: Any = None
     entries: tuple[str, ...] = ()
+    in_python: str = ""
 
     def __str__(self) -> str:
         """The option as Python has it."""
+        if self.in_python:
+            return self.in_python
         if self.entries:
             return f"{self.name}={{{', '.join(f'{entry!r}: values' for entry in self.entries)}}}"
         return f"{self.name}={'' if self.value is None else repr(self.value)}"
 
 
-class AffineLensError(ValueError):
+class _InParts:
+    """A message given in parts, texts and options, which follow each other without a space."""
+
+    args: tuple[Any, ...]
+
+    @property
+    def parts(self) -> tuple[str | Option, ...]:
+        """The sentence's parts, as they were given."""
+        return self.args
+
+    def __str__(self) -> str:
+        return self.worded(str)
+
+    def worded(self, wording: Callable[[Option], str]) -> str:
+        """The sentence, with each of its options in the words of whoever shows it."""
+        return "".join(wording(part) if isinstance(part, Option) else part for part in self.parts)
+
+
+class AffineLensWarning(_InParts, UserWarning):
+    """What somebody should know before going on, such as that a walk will not end.
+
+    Attributes
+    ----------
+    parts : tuple of str or Option
+        The sentence.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> issubclass(al.AffineLensWarning, UserWarning)  # warnings.simplefilter("error", al.AffineLensWarning) works
+    True
+    """
+
+
+class AffineLensError(_InParts, ValueError):
     """Input that AffineLens cannot take; the message names it and the nearest fix.
 
     The message is given in parts, texts and options, which follow each other without a space.
@@ -46,17 +86,6 @@ class AffineLensError(ValueError):
     ...     print(error)
     the box is empty: input 0 has lower bound 1 above its upper bound -1; swap them
     """
-
-    def __init__(self, *parts: str | Option) -> None:
-        super().__init__(*parts)
-        self.parts = parts
-
-    def __str__(self) -> str:
-        return self.worded(str)
-
-    def worded(self, wording: Callable[[Option], str]) -> str:
-        """The sentence, with each of its options in the words of whoever shows it."""
-        return "".join(wording(part) if isinstance(part, Option) else part for part in self.parts)
 
     @property
     def options(self) -> tuple[Option, ...]:

@@ -40,6 +40,7 @@ from affinelens.measure import (
     to_pandas,
     volumes,
 )
+from affinelens.progress_display import ProgressOption, shown
 from affinelens.regions import Region, Regions, all_vertices, located, neighbor_values, region_at
 from affinelens.regions.store.run_directory import save
 from affinelens.short_text import as_html
@@ -187,8 +188,13 @@ class RegionSet(Regions):
         """
         return neighbor_values(self)
 
-    def vertices(self) -> Floats:
+    def vertices(self, *, progress: ProgressOption = None) -> Floats:
         """The vertices of all regions, in input coordinates.
+
+        Parameters
+        ----------
+        progress
+            True to show how far it is, or a function, as for :func:`affinelens.enumerate`.
 
         Returns
         -------
@@ -206,10 +212,16 @@ class RegionSet(Regions):
         >>> rs.vertices().ravel(), rs.vertex_offsets
         (array([-1.,  0.,  0.,  1.]), array([0, 2, 4]))
         """
-        return self.domain.frame.to_inputs(all_vertices(self).points)
+        with shown(progress):
+            return self.domain.frame.to_inputs(all_vertices(self).points)
 
-    def volumes(self) -> Floats:
+    def volumes(self, *, progress: ProgressOption = None) -> Floats:
         """The volume of every region, in the domain's own coordinates.
+
+        Parameters
+        ----------
+        progress
+            True to show how far it is, or a function, as for :func:`affinelens.enumerate`.
 
         Returns
         -------
@@ -227,7 +239,8 @@ class RegionSet(Regions):
         >>> rs.volumes()
         array([0.5, 1.5])
         """
-        return volumes(self)
+        with shown(progress):
+            return volumes(self)
 
     @property
     def columns(self) -> dict[str, str]:
@@ -242,7 +255,7 @@ class RegionSet(Regions):
         """
         return quantity_names()
 
-    def column(self, name: str) -> NDArray[Any]:
+    def column(self, name: str, *, progress: ProgressOption = None) -> NDArray[Any]:
         """A quantity of every region by its name, computed once; :attr:`columns` lists the names.
 
         On a slice, lengths, volumes and slopes are those of the slice's coordinates.
@@ -251,6 +264,8 @@ class RegionSet(Regions):
         ----------
         name
             One of :attr:`columns`.
+        progress
+            True to show how far it is, or a function, as for :func:`affinelens.enumerate`.
 
         Returns
         -------
@@ -268,10 +283,16 @@ class RegionSet(Regions):
         >>> rs.column("jacobian_norm")
         array([0., 1.])
         """
-        return quantity(self, name)
+        with shown(progress):
+            return quantity(self, name)
 
-    def metrics(self) -> dict[str, float]:
+    def metrics(self, *, progress: ProgressOption = None) -> dict[str, float]:
         """Numbers that sum up the set, under names that stay the same; see :mod:`affinelens.measure.summary.metrics`.
+
+        Parameters
+        ----------
+        progress
+            True to show how far it is, or a function, as for :func:`affinelens.enumerate`.
 
         Notes
         -----
@@ -284,10 +305,16 @@ class RegionSet(Regions):
         >>> rs.metrics()["volume_max"]
         1.5
         """
-        return metrics(self)
+        with shown(progress):
+            return metrics(self)
 
-    def adjacency(self) -> Adjacency:
+    def adjacency(self, *, progress: ProgressOption = None) -> Adjacency:
         """Which regions share a facet, and which hyperplane lies between them: a sparse matrix, a row a region.
+
+        Parameters
+        ----------
+        progress
+            True to show how far it is, or a function, as for :func:`affinelens.enumerate`.
 
         Notes
         -----
@@ -300,10 +327,16 @@ class RegionSet(Regions):
         >>> rs.adjacency().pairs
         array([[0, 1]])
         """
-        return adjacency(self)
+        with shown(progress):
+            return adjacency(self)
 
-    def linear_regions(self) -> LinearRegions:
+    def linear_regions(self, *, progress: ProgressOption = None) -> LinearRegions:
         """The maximal connected unions of regions with the same affine map, compared exactly.
+
+        Parameters
+        ----------
+        progress
+            True to show how far it is, or a function, as for :func:`affinelens.enumerate`.
 
         Notes
         -----
@@ -315,9 +348,12 @@ class RegionSet(Regions):
         >>> al.enumerate([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])], al.Box(-1, 1, dim=1)).linear_regions()
         LinearRegions(1 of 2 regions, 1 affine map)
         """
-        return linear_regions(self)
+        with shown(progress):
+            return linear_regions(self)
 
-    def decision_boundary(self, *, output: int | None = None, threshold: float | None = None) -> DecisionBoundary:
+    def decision_boundary(
+        self, *, output: int | None = None, threshold: float | None = None, progress: ProgressOption = None
+    ) -> DecisionBoundary:
         """Where the network's decision changes, exactly: the boundary's pieces, its measure and the classes' volumes.
 
         A network with several outputs decides for the largest one, and of equal ones for the first. With one output,
@@ -331,6 +367,8 @@ class RegionSet(Regions):
         threshold
             What it is compared with; 0 unless given. Of a model that ends in a sigmoid or tanh, which the network
             leaves out, it is compared with the model's own output: 0.5 is the probability.
+        progress
+            True to show how far it is, or a function, as for :func:`affinelens.enumerate`.
 
         Notes
         -----
@@ -344,7 +382,8 @@ class RegionSet(Regions):
         >>> len(boundary), boundary.measure, boundary.class_shares
         (2, 4.0, array([0.5, 0.5]))
         """
-        return decision_boundary(self, output, threshold)
+        with shown(progress):
+            return decision_boundary(self, output, threshold)
 
     def distance_to_boundary(
         self, x: ArrayLike, *, norm: str = "l2", output: int | None = None, threshold: float | None = None
@@ -399,8 +438,13 @@ class RegionSet(Regions):
         """
         return lipschitz_constant(self, norm)
 
-    def output_ranges(self) -> list[OutputRange]:
+    def output_ranges(self, *, progress: ProgressOption = None) -> list[OutputRange]:
         """The exact range of each output over the regions.
+
+        Parameters
+        ----------
+        progress
+            True to show how far it is, or a function, as for :func:`affinelens.enumerate`.
 
         Notes
         -----
@@ -413,7 +457,8 @@ class RegionSet(Regions):
         >>> float(found[0].lowest), float(found[0].highest)
         (0.0, 3.75)
         """
-        return output_ranges(self)
+        with shown(progress):
+            return output_ranges(self)
 
     def output_means(self) -> Floats:
         """The mean of each output over the regions, by volume: float64 of shape (outputs,).
@@ -457,7 +502,7 @@ class RegionSet(Regions):
         """
         return regularity(self)
 
-    def audit(self, *, samples: int = 1000, seed: int = 0) -> AuditReport:
+    def audit(self, *, samples: int = 1000, seed: int = 0, progress: ProgressOption = None) -> AuditReport:
         """Check everything again without the engine that found it; ``print`` the report, or see ``report.passed``.
 
         Parameters
@@ -466,6 +511,8 @@ class RegionSet(Regions):
             Of what is too much to check in full, so many are drawn at random.
         seed
             Of that.
+        progress
+            True to show how far it is, or a function, as for :func:`affinelens.enumerate`.
 
         Notes
         -----
@@ -477,7 +524,8 @@ class RegionSet(Regions):
         >>> al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1)).audit().passed
         True
         """
-        return audit(self, samples=samples, seed=seed)
+        with shown(progress):
+            return audit(self, samples=samples, seed=seed)
 
     def to_arrow(self, columns: Sequence[str] = ()) -> pyarrow.Table:
         """The set as an Arrow table, one row a region.
@@ -543,7 +591,7 @@ class RegionSet(Regions):
         """
         return to_networkx(self)
 
-    def plot(self, ax: Any = None, **options: Any) -> Any:
+    def plot(self, ax: Any = None, *, progress: ProgressOption = None, **options: Any) -> Any:
         """Draw the set with matplotlib and return the axes.
 
         Parameters
@@ -556,6 +604,8 @@ class RegionSet(Regions):
             ``hyperplanes``, ``points`` and ``labels``, ``window`` and ``legend``. In space
             (:func:`affinelens.plot.solid`) ``color``, ``cut``, ``explode`` and ``legend``. On a line the function's
             graph is drawn (:func:`affinelens.plot.graph`).
+        progress
+            True to show how far it is, or a function, as for :func:`affinelens.enumerate`.
 
         Raises
         ------
@@ -575,7 +625,8 @@ class RegionSet(Regions):
         """
         from affinelens.plot import display
 
-        return display(self, ax, **options)
+        with shown(progress):
+            return display(self, ax, **options)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the set as a run directory (Parquet and a JSON manifest) that :func:`affinelens.load` reads.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from html import escape
 from itertools import islice
+from math import ceil, floor
 
 _MOST = 4
 
@@ -31,6 +32,21 @@ def counted(number: int, noun: str) -> str:
     ('1 region', '2,000 regions')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def power_of_ten(exponent: float, *, up: bool = False) -> str:
+    """A number given by its exponent, in one digit or, if it is small, as it is.
+
+    >>> power_of_ten(2), power_of_ten(9.5), power_of_ten(9.5, up=True)
+    ('100', '3 x 10^9', '4 x 10^9')
+    """
+    if exponent < 3:
+        value = 10**exponent
+        return str(ceil(value - 1e-9) if up else round(value))
+    whole = floor(exponent)
+    digit = 10 ** (exponent - whole)
+    digit = ceil(digit) if up else round(digit)
+    return f"{digit} x 10^{whole}" if digit < 10 else f"10^{whole + 1}"
 
 
 def as_html(texts: Mapping[str, str]) -> str:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from typing import Any
 
 import click
 
 from affinelens.cli.command_output import BAD_INPUT, INTERRUPTED
 from affinelens.cli.commands import commands
 from affinelens.cli.model_options import on_command_line
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, AffineLensWarning
 
 __all__ = ["main"]
 
@@ -23,6 +25,7 @@ __all__ = ["main"]
 def main() -> None:
     """Entry point: run a command and turn every expected failure into one sentence."""
     os.environ["MPLBACKEND"] = "agg"  # pictures go to files: no command opens a window
+    warnings.showwarning = _show_warning
     try:
         sys.exit(commands(prog_name="affinelens", standalone_mode=False) or 0)
     except click.exceptions.Exit as stop:
@@ -40,6 +43,11 @@ def main() -> None:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _fail(f"cannot write the output ({error.strerror or error})")
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    text = message.worded(on_command_line) if isinstance(message, AffineLensWarning) else str(message)
+    click.echo(f"affinelens: warning: {text}", err=True)
 
 
 def _fail(sentence: str) -> None:

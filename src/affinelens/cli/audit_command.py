@@ -7,6 +7,7 @@ import click
 from affinelens.api import load
 from affinelens.cli.command_output import FAILED, print_json
 from affinelens.cli.shared_options import json_option, require_name
+from affinelens.progress_display import shown_on_terminal
 
 
 @click.command("audit")
@@ -20,7 +21,9 @@ def audit_command(run: str, samples: int, seed: int, as_json: bool) -> int:
     Says what was proved, measured and sampled. The exit status is 0 if nothing failed, 1 if something did, 2 for bad
     input.
     """
-    report = load(require_name(run, "RUN", "a directory")).audit(samples=samples, seed=seed)
+    regions = load(require_name(run, "RUN", "a directory"))
+    with shown_on_terminal():
+        report = regions.audit(samples=samples, seed=seed)
     if as_json:
         print_json(report.to_json() | {"run": run})
     else:

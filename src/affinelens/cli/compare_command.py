@@ -9,7 +9,6 @@ import click
 from affinelens.cli.command_output import INTERRUPTED, print_json
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, taken_reading
-from affinelens.cli.progress_line import walk_progress
 from affinelens.cli.shared_options import (
     json_option,
     max_regions_option,
@@ -18,6 +17,7 @@ from affinelens.cli.shared_options import (
     workers_option,
 )
 from affinelens.network import network
+from affinelens.progress_display import shown_on_terminal
 from affinelens.study.compare import REPORT, compare, named_models, place_of_comparison
 
 
@@ -43,8 +43,8 @@ def compare_command(models: tuple[str, ...], output: str, overwrite: bool, as_js
     networks = {name: network(model, **reading) for name, model in named_models(models).items()}
     domain = read_domain(next(iter(networks.values())), asked)
     try:
-        with walk_progress() as progress:
-            found = compare(networks, domain, place, overwrite=overwrite, progress=progress, **options)
+        with shown_on_terminal():
+            found = compare(networks, domain, place, overwrite=overwrite, **options)
     except KeyboardInterrupt:
         click.echo("affinelens: stopped; nothing was written", err=True)
         return INTERRUPTED

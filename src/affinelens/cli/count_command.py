@@ -6,13 +6,12 @@ from typing import Any
 
 import click
 
-from affinelens.api import requested
+from affinelens.api import count_regions
 from affinelens.cli.command_output import INCOMPLETE, print_json, print_walk, walk_exit_code, walk_report
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, read_network
-from affinelens.cli.progress_line import walk_progress
 from affinelens.cli.shared_options import TitledCommand, json_option, walk_options
-from affinelens.engine import run
+from affinelens.progress_display import shown_on_terminal
 from affinelens.walk import Status
 
 # How a count ends that was stopped by what it was given.
@@ -33,8 +32,8 @@ def count_command(model: str, as_json: bool, **options: Any) -> int:
     """
     compiled = read_network(model, options)
     domain = read_domain(compiled, taken_from(options))
-    with walk_progress() as progress:
-        outcome = run(requested(compiled, domain, progress=progress, regions=False, **options))
+    with shown_on_terminal():
+        outcome = count_regions(compiled, domain, **options)
     if as_json:
         print_json(walk_report(outcome) | {"model": model})
     else:

@@ -8,11 +8,11 @@ import click
 
 from affinelens.api import enumerate as enumerate_regions
 from affinelens.cli.command_output import print_json, walk_exit_code, walk_report
-from affinelens.cli.progress_line import walk_progress
 from affinelens.cli.shared_options import json_option
 from affinelens.domain import Box
 from affinelens.errors import AffineLensError
 from affinelens.network import network
+from affinelens.progress_display import shown_on_terminal
 from affinelens.region_set import RegionSet
 
 _MODEL = Path(__file__).with_name("two_moons.npz")
@@ -23,8 +23,8 @@ _PICTURE = Path("affinelens-demo") / "two_moons.png"
 @json_option
 def demo_command(as_json: bool) -> int:
     """Enumerate a small built-in classifier."""
-    with walk_progress() as progress:
-        regions = enumerate_regions(network(_MODEL), Box(-1, 1, dim=2), progress=progress)
+    with shown_on_terminal():
+        regions = enumerate_regions(network(_MODEL), Box(-1, 1, dim=2))
     if as_json:
         print_json(walk_report(regions.outcome) | {"model": _MODEL.name})
     else:

@@ -11,9 +11,9 @@ from affinelens.api import enumerate as enumerate_regions
 from affinelens.cli.command_output import print_json, print_walk, walk_exit_code, walk_report
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, read_network
-from affinelens.cli.progress_line import walk_progress
 from affinelens.cli.shared_options import TitledCommand, json_option, require_name, walk_options
 from affinelens.errors import AffineLensError, Interrupted
+from affinelens.progress_display import shown_on_terminal
 from affinelens.regions.store.run_directory import require_writable
 
 
@@ -35,9 +35,9 @@ def enumerate_command(model: str, output: str | None, overwrite: bool, as_json: 
         raise AffineLensError("--overwrite replaces a run; say which with -o RUN")
     compiled = read_network(model, options)
     domain = read_domain(compiled, taken_from(options))
-    with walk_progress() as progress:
+    with shown_on_terminal():
         try:
-            regions = enumerate_regions(compiled, domain, progress=progress, run=output, overwrite=overwrite, **options)
+            regions = enumerate_regions(compiled, domain, run=output, overwrite=overwrite, **options)
         except Interrupted as stop:
             regions = stop.found
     if as_json:

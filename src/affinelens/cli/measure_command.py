@@ -13,6 +13,7 @@ from affinelens.api import load
 from affinelens.cli.command_output import print_json
 from affinelens.cli.shared_options import json_option
 from affinelens.measure.summary.quantities import flat_columns, require_columns
+from affinelens.progress_display import shown_on_terminal
 from affinelens.region_set import RegionSet
 
 Spread = dict[str, float | None]
@@ -35,9 +36,10 @@ def measure_command(run: str, columns: str | None, output: str | None, as_json: 
     if output is not None:
         require_column_file(Path(output), asked)
     regions = load(run)
-    if output is not None:
-        write_columns(regions, asked or USUAL_COLUMNS, Path(output))
-    found: dict[str, Any] = {"columns": _spreads(regions, asked)} if asked else {"metrics": regions.metrics()}
+    with shown_on_terminal():
+        if output is not None:
+            write_columns(regions, asked or USUAL_COLUMNS, Path(output))
+        found: dict[str, Any] = {"columns": _spreads(regions, asked)} if asked else {"metrics": regions.metrics()}
     if as_json:
         print_json({"run": run, "output": output, **found})
         return 0

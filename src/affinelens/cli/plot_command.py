@@ -9,6 +9,7 @@ import click
 
 from affinelens.api import load
 from affinelens.cli.shared_options import require_name
+from affinelens.progress_display import shown_on_terminal
 
 
 @click.command("plot")
@@ -44,6 +45,7 @@ def plot_command(run: str, target: str | None, kind: str, dpi: int, **of_picture
 
     file = f"{Path(run).resolve().name}.png" if target is None else require_name(target, "-o", "a file")
     given = {name: value for name, value in of_picture.items() if value is not None}
-    saved = save_picture(picture(load(run), kind, **given), Path(file), dpi=dpi)
+    with shown_on_terminal():
+        saved = save_picture(picture(load(run), kind, **given), Path(file), dpi=dpi)
     click.echo(f"saved in {saved}")
     return 0

@@ -8,9 +8,9 @@ import click
 
 from affinelens.cli.command_output import INTERRUPTED
 from affinelens.cli.compare_command import compare_command
-from affinelens.cli.progress_line import live_line
 from affinelens.cli.shared_options import option_group, require_name, workers_option
 from affinelens.errors import AffineLensError
+from affinelens.progress_display import terminal_line
 from affinelens.study.study_run import STUDIES, StudyProgress, run
 
 _study_options = option_group(
@@ -43,7 +43,7 @@ def _command(name: str, summary: str) -> click.Command:
         directory = f"study-{name}" if output is None else require_name(output, "-o", "a directory")
         options |= dict(map(_choice, choices))
         try:
-            with live_line(_bar) as progress:
+            with terminal_line(_bar) as progress:
                 report = run(name, directory, progress=progress, **options)
         except KeyboardInterrupt:
             click.echo(f"affinelens: stopped; what was finished is in {directory}, go on with --resume", err=True)

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from affinelens.cli.command_output import INTERRUPTED, print_json
-from affinelens.cli.progress_line import walk_progress
 from affinelens.cli.shared_options import engine_option, json_option, require_name, time_limit_option, workers_option
 from affinelens.errors import AffineLensError, Interrupted
+from affinelens.progress_display import shown_on_terminal
 from affinelens.verify import Result, Verdict, verify
 
 
@@ -35,9 +35,9 @@ def verify_command(
     """
     if witness is not None:
         require_name(witness, "--witness", "a file")
-    with walk_progress() as progress:
+    with shown_on_terminal():
         try:
-            verdict = verify(model, prop, all=everything, until=until, progress=progress, **options)
+            verdict = verify(model, prop, all=everything, until=until, **options)
         except Interrupted as stop:
             verdict = stop.found
     if witness is not None:

@@ -7,7 +7,15 @@ from affinelens.walk.hyperplanes import Hyperplanes
 from affinelens.walk.job import WHOLE_DOMAIN, Job
 from affinelens.walk.limits import Limits
 from affinelens.walk.outcome import Outcome
-from affinelens.walk.progress import Progress, ProgressFunction, shown_counts, waiting_for
+from affinelens.walk.progress import (
+    Progress,
+    ProgressFunction,
+    shown_counts,
+    steps,
+    telling_of_progress,
+    waiting_for,
+    who_is_told,
+)
 from affinelens.walk.request import Ability, Request
 from affinelens.walk.selection import EVERYTHING, Selected, Selection
 from affinelens.walk.sink import Sink
@@ -38,5 +46,8 @@ __all__ = [
     "Status",
     "Vertices",
     "shown_counts",
+    "steps",
+    "telling_of_progress",
     "waiting_for",
+    "who_is_told",
 ]

@@ -11,7 +11,7 @@ from affinelens.restrict import Clauses, RestrictedNetwork
 from affinelens.walk.columns import Columns
 from affinelens.walk.job import WHOLE_DOMAIN, Job
 from affinelens.walk.limits import Limits
-from affinelens.walk.progress import ProgressFunction
+from affinelens.walk.progress import ProgressFunction, who_is_told
 from affinelens.walk.selection import Selection
 from affinelens.walk.sink import Sink
 
@@ -47,7 +47,8 @@ class Request:
         If given, only those regions are found that lie above all breaks of the last stage that one of these clauses
         lists.
     limits, progress
-        When to stop early, with how many workers to go, and whom to tell how far the walk is.
+        When to stop early, with how many workers to go, and whom to tell how far the walk is: unless given, whoever is
+        told of progress where the request is made.
     sink
         Takes regions while they are found; otherwise they are in the outcome.
     open_work
@@ -63,7 +64,7 @@ class Request:
     selection: Selection | None = None
     condition: Clauses = ()
     limits: Limits = field(default_factory=Limits)
-    progress: ProgressFunction | None = None
+    progress: ProgressFunction | None = field(default_factory=who_is_told)
     sink: Sink | None = None
     open_work: tuple[Job, ...] = (WHOLE_DOMAIN,)
 

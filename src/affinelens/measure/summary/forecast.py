@@ -8,8 +8,9 @@ Networks are not that random: this is rough.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb, lgamma, log, log10, pi
+from math import lgamma, log, log10, pi
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def forecast(network: Network, frame: Frame, restricted: RestrictedNetwork | Non
     regions = max(_expected_cells(_rates(network, frame, rng)) + log10(_filled(frame, rng)), 0.0)
     if restricted is None or len(restricted.stages) > 1:
         return Forecast(regions, None)
-    bound = _cells_at_most(len(restricted.breaks), frame.dim)
+    bound = cells_at_most([len(restricted.breaks)], frame.dim)
     return Forecast(min(regions, bound), bound)
 
 
@@ -98,7 +99,14 @@ def _expected_cells(rates: Floats) -> float:
     return float(np.logaddexp.reduce(symmetric + balls)) / log(10)
 
 
-def _cells_at_most(hyperplanes: int, dim: int) -> float:
-    """The power of ten of ``sum_{i <= dim} C(hyperplanes, i)``: no arrangement has more cells."""
-    logs = [log(comb(hyperplanes, i)) for i in range(min(dim, hyperplanes) + 1)]
+def cells_at_most(hyperplanes: Sequence[int], dim: int) -> float:
+    """The power of ten of the product over stages of ``sum_{i <= dim} C(hyperplanes, i)``: there are no more regions.
+
+    Each cell of one stage is cut by at most all hyperplanes of the next, and no arrangement has more cells.
+    """
+    return sum(_arrangement_at_most(count, dim) for count in hyperplanes)
+
+
+def _arrangement_at_most(count: int, dim: int) -> float:
+    logs = [lgamma(count + 1) - lgamma(k + 1) - lgamma(count - k + 1) for k in range(min(dim, count) + 1)]
     return float(np.logaddexp.reduce(logs)) / log(10)
