@@ -24,9 +24,9 @@ def test_a_function_is_told_of_the_walks_of_every_method_that_may_walk() -> None
 
 
 def test_a_long_walk_says_how_much_of_the_domain_is_done() -> None:
-    layers, seen = random_layers((4, 60, 60, 2), seed=1), list[Progress]()
+    layers, seen = random_layers((5, 80, 80, 2), seed=1), list[Progress]()
     with pytest.raises(al.IncompleteError):
-        al.count(layers, al.Box(-3, 3, dim=4), time_limit=1.5, progress=seen.append)
+        al.count(layers, al.Box(-1, 1, dim=5), time_limit=1.5, progress=seen.append)
     shares = [update.share for update in seen if update.share is not None]
     assert shares == sorted(shares)
     assert 0 < shares[-1] < 1

@@ -17,6 +17,8 @@ ProgressOption = bool | ProgressFunction | None
 # What can be as long as it likes, and how often a log is written to.
 _ENDLESS = 400
 _LOG_EVERY = 30.0
+# Of a longer time than these seconds, some three years, a guess is worth nothing.
+_HOPELESS = 1e8
 
 
 @contextmanager
@@ -89,6 +91,8 @@ def _time_left(seconds: float | None) -> str:
     """A guess that says how rough it is."""
     if seconds is None:
         return ""
+    if seconds > _HOPELESS:
+        return ", no end in sight"
     for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:
             return f", about {seconds / size:,.0f} {unit} left"

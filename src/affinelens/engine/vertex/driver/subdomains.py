@@ -114,7 +114,7 @@ class SubdividedWalk:
         """Report what a walk has found together with all before it."""
         assert self._asked.progress is not None
         counts = tuple((self._counts + progress.layer_counts).tolist())
-        self._asked.progress(replace(progress, regions=counts[-1], layer_counts=counts))
+        self._asked.progress(replace(progress, regions=counts[-1], layer_counts=counts, share=None))
 
     def _open_work(self, walked: Sequence[tuple[_Part, Outcome]], waiting: Sequence[_Part]) -> tuple[Job, ...] | None:
         jobs, name = [], self._task.engine

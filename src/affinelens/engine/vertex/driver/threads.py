@@ -41,6 +41,9 @@ _FIRST_SLICE = 100_000
 _CHUNK_BYTES = 16 * 2**20
 _MOST_CHUNK_ROWS = 1 << 18
 _REPORT_EVERY = 0.1
+# A part's share of the domain is looked at this often, but takes no more than this much of the time.
+_LOOK_EVERY = 0.3
+_LOOKING = 0.02
 # How many chunks may wait for the sink.
 _CHUNKS_AHEAD = 3
 
@@ -54,6 +57,16 @@ class _Part:
     exact_points: dict[int, tuple[Fraction, ...]] = field(default_factory=dict)
     emitted: int = 0
     slice: int = _FIRST_SLICE
+    pending: float = 0.0
+    look_at: float = 0.0
+
+    def look(self, compiled: Compiled) -> None:
+        """See how much of the domain the part has still to walk, if it was not looked at lately."""
+        started = time.monotonic()
+        if started >= self.look_at:
+            self.pending = pending_share(compiled, self.state)
+            ended = time.monotonic()
+            self.look_at = ended + max(_LOOK_EVERY, (ended - started) / _LOOKING)
 
     def taken_from_the_end(self) -> State | None:
         """Take away what this part would come to last, or None if it has one thing left to do."""
@@ -129,10 +142,14 @@ class Walk:
                 compiled, self._chunk, facets=request.wants_facets, vertices=request.wants_vertices,
                 count_only=not request.regions, sections=task.counts_sections,
             )  # fmt: skip
-            self._parts = [_Part(first)]
+            self._parts = [_Part(first, pending=1.0)]
         else:
-            self._share_at_start = sum(pending_share(compiled, state) for state in open_states)
-            self._parts = [_Part(state.taken_up(compiled, self._chunk)) for state in open_states]
+            shares = [pending_share(compiled, state) for state in open_states]
+            self._share_at_start = sum(shares)
+            self._parts = [
+                _Part(state.taken_up(compiled, self._chunk), pending=share)
+                for state, share in zip(open_states, shares, strict=True)
+            ]
         self._queue = deque(self._parts)
         self._lock = threading.Condition()
         self._idle = 0
@@ -142,6 +159,7 @@ class Walk:
         self._handed_on: deque[Future[Any]] = deque(maxlen=_CHUNKS_AHEAD)
         self._reserved = 0
         self._found = 0
+        self._walked = 0.0
         self._counts = np.zeros(max(stages, 1), dtype=np.int64)
         self._decided = np.zeros(3, dtype=np.int64)
 
@@ -181,7 +199,14 @@ class Walk:
                 return Status.COMPLETE if self._is_finished() else Status.TIME_LIMIT
             if self._asked.progress is not None and now - reported >= _REPORT_EVERY:
                 reported = now
-                self._asked.progress(Progress(self._found, self._layer_counts(), now - started))
+                self._asked.progress(self._progress(now - started))
+
+    def _progress(self, seconds: float) -> Progress:
+        """How far the walk is; what parts have still to do is known as it was when each was looked at."""
+        with self._lock:
+            pending = sum(part.pending for part in self._parts)
+        self._walked = max(self._walked, self._share_at_start - pending)
+        return Progress(self._found, self._layer_counts(), seconds, share=self._walked)
 
     def _is_finished(self) -> bool:
         return not self._stop and self._idle == self._limits.workers and not self._queue
@@ -209,6 +234,8 @@ class Walk:
     def _walk(self, part: _Part, arbiter: Arbiter) -> None:
         """Walk one part, giving some of it away when others have nothing to do."""
         while not self._stop:
+            if self._asked.progress is not None:
+                part.look(self._compiled)
             room = self._reserve(part)
             state = part.state
             budget = min(part.slice, _SLICE)
@@ -225,6 +252,7 @@ class Walk:
                 self._stop_here()
                 return
             if status == endings.FINISHED:
+                part.pending = 0.0
                 self._flush(part, is_last=True)
                 return
             if status == endings.FULL:
@@ -290,6 +318,7 @@ class Walk:
         if taken is None:
             return
         new = _Part(taken)
+        part.look_at = 0.0
         with self._lock:
             self._parts.insert(self._parts.index(part) + 1, new)
             self._queue.append(new)
