@@ -205,7 +205,7 @@ def test_a_partial_count_is_no_count() -> None:
     assert (first["regions"], first["status"]) == (2, "COMPLETE")
     assert (second["regions"], second["status"]) == (None, "REGION_LIMIT")
     assert "at least 2 regions exist" in second["problem"]
-    with pytest.raises(al.AffineLensError, match="stopped at max_regions"):
+    with pytest.raises(al.AffineLensError, match="stopped at the limit of regions"):
         al.track(al.Box(-1, 1, dim=1), max_regions=2)(layers(0.5), 0)
 
 

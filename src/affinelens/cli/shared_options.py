@@ -45,7 +45,7 @@ engine_option = click.option(
     "--engine", default="auto", show_default=True, metavar="NAME", help=f"One of {', '.join(ENGINE_NAMES)}."
 )
 workers_option = click.option(
-    "--workers", type=click.IntRange(min=1), metavar="N", help="Processes to use.  [default: one a core]"
+    "--workers", type=click.IntRange(min=1), metavar="N", help="How many work at once.  [default: one a core]"
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 

@@ -28,12 +28,12 @@ class Status(Enum):
     >>> rs.status is al.Status.REGION_LIMIT
     True
     >>> print(rs.status)
-    incomplete: stopped at max_regions; raise it to find more
+    incomplete: stopped at the limit of regions; raise it to find more
     """
 
     COMPLETE = "complete: every region was found"
-    REGION_LIMIT = "incomplete: stopped at max_regions; raise it to find more"
-    TIME_LIMIT = "incomplete: stopped at the time limit; raise it, or ask for a smaller domain"
+    REGION_LIMIT = "incomplete: stopped at the limit of regions; raise it to find more"
+    TIME_LIMIT = "incomplete: stopped at the time limit; raise it, or ask for a smaller domain or a slice"
     CANCELLED = "incomplete: stopped by the user"
     SELECTION = "incomplete: a selection of another set's regions"
 
