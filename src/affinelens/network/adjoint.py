@@ -80,12 +80,12 @@ class Adjoint:
         at_input, constant = self._carried_back(
             network.output, np.eye(network.output_size), pattern, len(network.stages)
         )
-        return _transpose(at_input), _transpose(constant)
+        return at_input.transposed(), constant.transposed()
 
     def rows(self, linear: AffineSum, weights: Floats, pattern: Pattern, depth: int) -> ExactMatrix:
         """Combinations of an affine sum's entries, a column of weights each, as functions ``[W | b]``."""
         at_input, constant = self._carried_back(linear, weights, pattern, depth)
-        return _behind_constants(constant, self._chart.shape[1]) + _transpose(at_input) @ self._chart
+        return constant.transposed() @ self._constant(1.0) + at_input.transposed() @ self._chart
 
     def _carried_back(
         self, linear: AffineSum, weights: Floats, pattern: Pattern, depth: int
@@ -120,23 +120,10 @@ class Adjoint:
             return constant
         if id(linear.bias) not in self._biases:
             one = ExactMatrix.from_floats(np.ones((1, 1)))
-            self._biases[id(linear.bias)] = _transpose(linear.bias.apply_exact(one))
+            self._biases[id(linear.bias)] = linear.bias.apply_exact(one).transposed()
         return constant + self._biases[id(linear.bias)] @ cotangent
 
     def _transpose_of(self, part: LinearMap) -> LinearMap:
         if id(part) not in self._transposed:
             self._transposed[id(part)] = part.transposed()
         return self._transposed[id(part)]
-
-
-def _transpose(matrix: ExactMatrix) -> ExactMatrix:
-    return ExactMatrix(matrix.numerators.transpose(), matrix.denominator)
-
-
-def _behind_constants(constant: ExactMatrix, width: int) -> ExactMatrix:
-    """Functions that are the given constants: zeros, then a column."""
-    count = constant.shape[1]
-    entries: list[fmpz] = []
-    for value in constant.numerators.entries():
-        entries += [*[fmpz(0)] * (width - 1), value]
-    return ExactMatrix(fmpz_mat(count, width, entries), constant.denominator)
