@@ -70,9 +70,9 @@ class Form:
         if isinstance(linear, Composite):
             return linear.through(lambda part, form: form.through(part), self)
         main, rounding = applied(linear, self.main)
-        grown = (
-            self.error + gamma(linear.roundings) * np.abs(self.symbols).sum(axis=1) if linear.roundings else self.error
-        )
+        grown = self.error
+        if linear.roundings:
+            grown = grown + gamma(linear.roundings) * np.abs(self.symbols).sum(axis=1)
         error = upward(linear.apply_absolute(upward(grown)[:, None])[:, 0] + rounding)
         return _checked(main, linear.apply(self.symbols), error)
 
