@@ -39,16 +39,13 @@ class Adjoint:
     def direct_break_row(self, stage: int, index: int, pattern: Pattern) -> ExactMatrix | None:
         """A break's function where it is at hand: units that depend on the input only, and selections of those."""
         breaks = self._network.stages[stage].activation.breaks
-        plus = self._direct_row(stage, int(breaks.plus[index]), pattern)
-        minus = ExactMatrix.zeros(1, self._chart.shape[1])
-        if breaks.minus[index] >= 0 and plus is not None:
-            other = self._direct_row(stage, int(breaks.minus[index]), pattern)
-            if other is None:
-                return None
-            minus = other
-        return None if plus is None else plus - minus - self._constant(breaks.threshold[index])
+        plus, minus = (self._direct_row(stage, int(unit[index]), pattern) for unit in (breaks.plus, breaks.minus))
+        return None if plus is None or minus is None else plus - minus - self._constant(breaks.threshold[index])
 
     def _direct_row(self, stage: int, unit: int, pattern: Pattern) -> ExactMatrix | None:
+        """A unit's row, if it is at hand; that of unit -1 is zero."""
+        if unit < 0:
+            return self._constant(0.0)
         linear = self._network.stages[stage].linear
         if all(k == 0 for k, _ in linear.sources):
             if stage not in self._tables:
@@ -61,7 +58,7 @@ class Adjoint:
             return None
         taken = int(selection.indices[unit])
         if taken < 0:
-            return ExactMatrix.zeros(1, self._chart.shape[1])
+            return self._constant(0.0)
         activation = self._network.stages[source - 1].activation
         piece = int(self._network.stage_pattern(pattern, source - 1)[taken])
         behind, slope, offset = activation.line(taken, piece)

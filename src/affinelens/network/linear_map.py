@@ -1,20 +1,19 @@
 """Linear maps as operators: exactly the numbers of the model, never multiplied out.
 
-A map knows how to act on float64 columns, on their absolute values (for error bounds), and on exact matrices. Maps are
-combined by :class:`Chain` and :class:`Sum` instead of by multiplying their coefficients, so that a model's parameters
-stay bit-identical and rational arithmetic can always go back to them. A slice, padding or a transposition is a
-:class:`Select`, a sum over axes a :class:`Sparse`; convolutions have :mod:`affinelens.network.convolution`.
+A map knows how to act on float64 columns, on their absolute values (for error bounds), and on exact matrices, so that
+a model's parameters stay bit-identical and rational arithmetic can always go back to them. A slice, padding or a
+transposition is a :class:`Select`, a sum over axes a :class:`Sparse`; convolutions have
+:mod:`affinelens.network.convolution`, and maps made of others :mod:`affinelens.network.composed_maps`.
 """
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from flint import fmpz, fmpz_mat
@@ -24,8 +23,6 @@ from affinelens.arithmetic import ExactMatrix, gamma
 from affinelens.array_types import Floats, Indices
 from affinelens.network.coefficients import Coefficients
 from affinelens.network.enclosure import Enclosure
-
-Value = TypeVar("Value")
 
 # How many products of a sparse map are formed at a time.
 _PRODUCTS_AT_A_TIME = 2**20
@@ -320,124 +317,6 @@ class Select(LinearMap):
         return Sparse(starts, taken, np.ones(len(taken)), self.size_in).transposed()
 
 
-@dataclass(frozen=True, eq=False)
-class Composite(LinearMap):
-    """A map made of others: whatever it does is what they do, joined by :meth:`through`."""
-
-    maps: tuple[LinearMap, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size_in", self.maps[0].size_in)
-        object.__setattr__(self, "size_out", self.maps[-1].size_out)
-
-    @abstractmethod
-    def through(self, step: Callable[[LinearMap, Value], Value], value: Value) -> Value:
-        """What the map makes of a value, given what each of its parts makes of one."""
-
-    @cached_property
-    def steps(self) -> int:
-        return sum(part.steps for part in self.maps)
-
-    @property
-    def products(self) -> int:
-        return sum(part.products for part in self.maps)
-
-    def apply(self, columns: Floats) -> Floats:
-        return self.through(lambda part, value: part.apply(value), columns)
-
-    def apply_absolute(self, columns: Floats) -> Floats:
-        return self.through(lambda part, value: part.apply_absolute(value), columns)
-
-    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
-        return self.through(lambda part, value: part.apply_exact(value), columns)
-
-    def propagate(self, form: Enclosure) -> Enclosure:
-        return self.through(lambda part, value: part.propagate(value), form)
-
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        for part in self.maps:
-            yield from part.parameters()
-
-
-class Chain(Composite):
-    """Several maps, one after the other."""
-
-    kind = "chain"
-
-    def through(self, step: Callable[[LinearMap, Value], Value], value: Value) -> Value:
-        for part in self.maps:
-            value = step(part, value)
-        return value
-
-    @property
-    def roundings(self) -> int:
-        return sum(part.roundings for part in self.maps)
-
-    def coefficients(self, output: int) -> Coefficients:
-        *others, last = self.maps
-        found = last.coefficients(output)
-        for part in reversed(others):
-            found = Coefficients.combined(
-                [part.coefficients(column) for column in found.columns], found.numerators, found.denominator
-            )
-        return found
-
-    def transposed(self) -> Chain:
-        return Chain(tuple(part.transposed() for part in reversed(self.maps)))
-
-
-class Sum(Composite):
-    """Several maps of the same sizes, added."""
-
-    kind = "sum"
-
-    def through(self, step: Callable[[LinearMap, Value], Value], value: Value) -> Value:
-        return reduce(operator.add, [step(part, value) for part in self.maps])
-
-    @property
-    def roundings(self) -> int:
-        return sum(part.roundings + 1 for part in self.maps)
-
-    def coefficients(self, output: int) -> Coefficients:
-        return Coefficients.combined([part.coefficients(output) for part in self.maps], [1] * len(self.maps))
-
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        yield "sum of", np.array([len(self.maps)])
-        yield from super().parameters()
-
-    def transposed(self) -> Sum:
-        return Sum(tuple(part.transposed() for part in self.maps))
-
-
 def identity(size: int) -> Select:
     """The map that changes nothing."""
     return Select(np.arange(size), size)
-
-
-def chain(first: LinearMap, second: LinearMap) -> LinearMap:
-    """``second`` after ``first``, without nesting and without idle identities; selections in a row become one."""
-    working: list[LinearMap] = []
-    for part in _parts([first, second], Chain):
-        before = working[-1] if working else None
-        if isinstance(part, Select) and isinstance(before, Select):
-            working[-1] = Select(np.where(part.indices < 0, -1, before.indices[part.indices]), before.size_in)
-        elif not working or not _is_identity(part):
-            working.append(part)
-        if len(working) > 1 and _is_identity(working[0]):
-            del working[0]
-    return working[0] if len(working) == 1 else Chain(tuple(working))
-
-
-def add(maps: Sequence[LinearMap]) -> LinearMap:
-    """The sum of one or more maps, without nesting."""
-    terms = _parts(maps, Sum)
-    return terms[0] if len(terms) == 1 else Sum(tuple(terms))
-
-
-def _parts(maps: Sequence[LinearMap], composite: type[Composite]) -> list[LinearMap]:
-    """What maps are made of, where they are composites of a kind."""
-    return [inner for part in maps for inner in (part.maps if isinstance(part, composite) else (part,))]
-
-
-def _is_identity(part: LinearMap) -> bool:
-    return isinstance(part, Select) and np.array_equal(part.indices, np.arange(part.size_in))

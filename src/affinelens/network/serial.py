@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
 from affinelens.network.canonical import AffineSum, Network, Stage
+from affinelens.network.composed_maps import Chain, Sum
 from affinelens.network.convolution import Convolution
-from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum
+from affinelens.network.linear_map import Dense, LinearMap, Scale, Select, Sparse
 from affinelens.network.max_groups import MaxGroups
 from affinelens.network.note import Note, NoteKind
 from affinelens.network.piecewise_linear import PiecewiseLinear
