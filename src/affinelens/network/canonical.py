@@ -254,7 +254,8 @@ class Network:
 
     def exact_forms(self, chart: ExactMatrix, pattern: Pattern, depth: int | None = None) -> list[ExactMatrix]:
         """As :meth:`forms`, in rational arithmetic from the model's own parameters."""
-        one = _last_unit_row(chart.shape[1])
+        width = chart.shape[1]
+        one = ExactMatrix.from_floats(np.eye(1, width, width - 1))
         return self._forms(
             chart,
             pattern,
@@ -371,9 +372,3 @@ class Network:
 def input_chart(size: int) -> ExactMatrix:
     """The identity chart: every input is a coordinate."""
     return ExactMatrix.from_floats(np.hstack([np.eye(size), np.zeros((size, 1))]))
-
-
-def _last_unit_row(columns: int) -> ExactMatrix:
-    row = np.zeros((1, columns))
-    row[0, -1] = 1.0
-    return ExactMatrix.from_floats(row)

@@ -121,9 +121,7 @@ def sum_form(linear: AffineSum, sources: Sequence[Form | None]) -> Form:
     present = [source for k, _ in linear.sources if (source := sources[k]) is not None]
     count = max((source.symbols.shape[1] for source in present), default=0)
     width = next(source.main.shape[1] for source in sources if source is not None)
-    row = np.zeros((1, width), dtype=np.longdouble)
-    row[0, -1] = 1.0
-    one = Form(row, np.zeros((1, 0)), np.zeros(1))
+    one = Form(np.eye(1, width, width - 1, dtype=np.longdouble), np.zeros((1, 0)), np.zeros(1))
     return linear.total(
         lambda part, form: form.widened(count).through(part),
         [one if source is None else source for source in sources],
