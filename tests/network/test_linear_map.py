@@ -11,9 +11,10 @@ import pytest
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.errors import AffineLensError
+from affinelens.network.composed_maps import Chain, Sum, add, chain
 from affinelens.network.convolution import Convolution
 from affinelens.network.enclosure import Enclosure
-from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum, add, chain, identity
+from affinelens.network.linear_map import Dense, LinearMap, Scale, Select, Sparse, identity
 
 SIZE = 5
 Maker = Callable[[np.random.Generator], LinearMap]

@@ -13,8 +13,9 @@ import pytest
 from affinelens import Network
 from affinelens.errors import AffineLensError
 from affinelens.network import AffineSum, MaxGroups, Stage
+from affinelens.network.composed_maps import Chain, Sum
 from affinelens.network.convolution import Convolution
-from affinelens.network.linear_map import Chain, Dense, Scale, Select, Sparse, Sum
+from affinelens.network.linear_map import Dense, Scale, Select, Sparse
 from affinelens.network.note import Note, NoteKind
 from affinelens.network.serial import network_from_data, network_to_data
 from support.networks import HARD_TANH, RELU, activation

@@ -14,12 +14,16 @@ from affinelens.domain import Frame
 from affinelens.network.activation import OPEN
 from affinelens.restrict import restrict
 from affinelens.restrict.enclosing_box import EnclosingBox
-from affinelens.restrict.stage_bounds import StageBounds, bound_by_bisection, bound_stages, count_open, merged
+from affinelens.restrict.stage_bounds import StageBounds, bound_by_bisection, bound_stages, merged
 from support.random_networks import dense_network, pooled_network, random_layers, rational_points, small_box
 
 
 def _cover(frame: Frame) -> EnclosingBox:
     return EnclosingBox(frame.lower, frame.upper)
+
+
+def count_open(bounds: list[StageBounds]) -> int:
+    return sum(int((stage.signs == OPEN).sum()) for stage in bounds)
 
 
 def _pre_activations(network: Network, point: list[Fraction]) -> list[ExactMatrix]:

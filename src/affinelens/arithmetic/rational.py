@@ -21,14 +21,14 @@ _MANTISSA_BITS = 53
 
 
 def as_integers(values: Floats) -> tuple[list[int], int]:
-    """Return integers n and an exponent e with ``values == n * 2**e``, entry by entry."""
+    """Return integers n and a denominator q with ``values == n / q``, entry by entry."""
     mantissas, exponents = np.frexp(values.ravel())
     whole = np.ldexp(mantissas, _MANTISSA_BITS).astype(np.int64)
     powers = exponents.astype(np.int64) - _MANTISSA_BITS
     used = whole != 0
-    lowest = int(powers[used].min()) if used.any() else 0
+    lowest = int(powers[used].min(initial=0))
     shifts = np.where(used, powers - lowest, 0)
-    return [n << s for n, s in zip(whole.tolist(), shifts.tolist(), strict=True)], lowest
+    return [n << s for n, s in zip(whole.tolist(), shifts.tolist(), strict=True)], 1 << -lowest
 
 
 @dataclass(frozen=True)
@@ -45,23 +45,16 @@ class ExactMatrix:
         table = np.asarray(values, dtype=np.float64)
         if table.ndim == 1:
             table = table[:, None]
-        whole, exponent = as_integers(table)
-        numerators = fmpz_mat(table.shape[0], table.shape[1], whole)
-        if exponent >= 0:
-            return cls(numerators * (fmpz(1) << exponent), fmpz(1), table)
-        return cls(numerators, fmpz(1) << -exponent, table)
+        whole, denominator = as_integers(table)
+        return cls(fmpz_mat(*table.shape, whole), fmpz(denominator), table)
 
     @classmethod
     def from_fractions(cls, rows: Sequence[Sequence[Fraction]]) -> ExactMatrix:
         """The matrix with the given rational entries."""
-        denominator = fmpz(1)
-        for row in rows:
-            for entry in row:
-                denominator = denominator.lcm(fmpz(entry.denominator))
-        common = int(denominator)
+        common = lcm(*{int(entry.denominator) for row in rows for entry in row})
         width = len(rows[0]) if rows else 0
         numerators = [int(e.numerator) * (common // int(e.denominator)) for row in rows for e in row]
-        return cls(fmpz_mat(len(rows), width, numerators), denominator)
+        return cls(fmpz_mat(len(rows), width, numerators), fmpz(common))
 
     @classmethod
     def zeros(cls, rows: int, columns: int) -> ExactMatrix:
@@ -91,6 +84,9 @@ class ExactMatrix:
 
     def divided_by(self, divisor: int) -> ExactMatrix:
         return ExactMatrix(self.numerators, self.denominator * divisor)
+
+    def transposed(self) -> ExactMatrix:
+        return ExactMatrix(self.numerators.transpose(), self.denominator)
 
     def scaled_rows(self, factors: ExactMatrix) -> ExactMatrix:
         """Multiply row i by ``factors[i, 0]``."""
@@ -173,15 +169,9 @@ def fraction(value: fmpq) -> Fraction:
 
 def stack_rows(matrices: Sequence[ExactMatrix]) -> ExactMatrix:
     """The matrices one above the other."""
-    common = fmpz(1)
-    for matrix in matrices:
-        common = common.lcm(matrix.denominator)
-    entries: list[fmpz] = []
-    count = 0
-    for matrix in matrices:
-        entries.extend((matrix.numerators * (common // matrix.denominator)).entries())
-        count += matrix.shape[0]
-    return ExactMatrix(fmpz_mat(count, matrices[0].shape[1], entries), common)
+    common = fmpz(lcm(*(int(matrix.denominator) for matrix in matrices)))
+    entries = [e for matrix in matrices for e in (matrix.numerators * (common // matrix.denominator)).entries()]
+    return ExactMatrix(fmpz_mat(sum(matrix.shape[0] for matrix in matrices), matrices[0].shape[1], entries), common)
 
 
 def sparse_matrix(rows: Sequence[dict[int, Fraction]], columns: int) -> ExactMatrix:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from flint import fmpq, fmpz, fmpz_mat
 
@@ -49,13 +50,22 @@ class _Basis:
     rows: list[int]
 
 
+class _System(NamedTuple):
+    """The free variables of a basis, its tight rows, and their square matrix of the free variables' coefficients."""
+
+    free: list[int]
+    square: fmpz_mat
+    rows: fmpz_mat
+
+
 @dataclass(frozen=True)
 class _Vertex:
-    """What a basis determines: the point (over a common denominator) and the multiplier of every tight constraint."""
+    """What a basis determines: the point over a common denominator, and multipliers of tight constraints."""
 
     numerators: fmpz_mat
     denominator: fmpz
     multipliers: dict[int, fmpq]
+    system: _System
 
 
 class ExactProgram:
@@ -95,10 +105,10 @@ class ExactProgram:
                 return Optimum(value, _point(vertex), positive, reached=False)
             stalled = stalled + 1 if value == last_value else 0
             last_value = value
-            entering = self._violated(basis, vertex, smallest_index=stalled > _STALL_LIMIT)
+            entering = self._violated(vertex, smallest_index=stalled > _STALL_LIMIT)
             if entering is None:
                 return Optimum(value, _point(vertex), positive, reached=True)
-            combination = self._combination(basis, entering)
+            combination = self._combination(basis, vertex.system, self._normal(entering))
             leaving = _ratio_test(vertex.multipliers, combination)
             if leaving is None:
                 proof = {i: -mu for i, mu in combination.items() if mu < 0}
@@ -133,49 +143,36 @@ class ExactProgram:
     def _bound_index(self, variable: int, side: int) -> int:
         return self._count + 2 * variable + int(side > 0)
 
-    def _free(self, basis: _Basis) -> list[int]:
-        return [k for k, side in enumerate(basis.side) if side == 0]
-
-    def _square(self, basis: _Basis, free: list[int]) -> fmpz_mat:
-        return fmpz_mat(len(free), len(free), [self._table[i][k] for i in basis.rows for k in free])
+    def _system(self, basis: _Basis) -> _System:
+        free = [k for k, side in enumerate(basis.side) if side == 0]
+        tight = fmpz_mat(len(basis.rows), self._variables + 1, [a for i in basis.rows for a in self._table[i]])
+        return _System(
+            free, fmpz_mat(len(free), len(free), [self._table[i][k] for i in basis.rows for k in free]), tight
+        )
 
     def _vertex(self, basis: _Basis, objective: list[fmpz]) -> _Vertex:
-        n = self._variables
-        free = self._free(basis)
+        system = self._system(basis)
         held = [fmpq(0) if side == 0 else self._bounds[side > 0][k] for k, side in enumerate(basis.side)]
         denominator = fmpz(1)
         for value in held:
             if value.q != 1:
                 denominator = denominator.lcm(value.q)
         point = [value.p * (denominator // value.q) for value in held]
-        reduced = list(objective)
-        scale = fmpz(1)
-        multipliers: dict[int, fmpq] = {}
-        if free:
-            square = self._square(basis, free)
-            tight = fmpz_mat(len(basis.rows), n + 1, [a for i in basis.rows for a in self._table[i]])
-            offsets = tight * fmpz_mat(n + 1, 1, [*point, denominator])
-            solved, shared = square.solve(-offsets).numer_denom()
+        if system.free:
+            offsets = system.rows * fmpz_mat(len(point) + 1, 1, [*point, denominator])
+            solved, shared = system.square.solve(-offsets).numer_denom()
             point = [p * shared for p in point]
-            for k, value in zip(free, solved.entries(), strict=True):
+            for k, value in zip(system.free, solved.entries(), strict=True):
                 point[k] = value
             denominator *= shared
-            goal = fmpz_mat(len(free), 1, [-objective[k] for k in free])
-            weights, scale = square.transpose().solve(goal).numer_denom()
-            for i, y in zip(basis.rows, weights.entries(), strict=True):
-                multipliers[i] = fmpq(y, scale)
-            pulled = (weights.transpose() * tight).entries()
-            reduced = [objective[k] * scale + pulled[k] for k in range(n)]
-        for k, side in enumerate(basis.side):
-            if side:
-                multipliers[self._bound_index(k, side)] = fmpq(reduced[k] * side, scale)
-        return _Vertex(fmpz_mat(n + 1, 1, [*point, denominator]), denominator, multipliers)
+        multipliers = {i: -mu for i, mu in self._combination(basis, system, objective).items()}
+        return _Vertex(fmpz_mat(len(point) + 1, 1, [*point, denominator]), denominator, multipliers, system)
 
     def _objective_value(self, objective: Sequence[fmpz], vertex: _Vertex) -> fmpq:
         total = sum((c * z for c, z in zip(objective, vertex.numerators.entries()[:-1], strict=True) if c), fmpz(0))
         return fmpq(total, vertex.denominator)
 
-    def _violated(self, basis: _Basis, vertex: _Vertex, *, smallest_index: bool) -> int | None:
+    def _violated(self, vertex: _Vertex, *, smallest_index: bool) -> int | None:
         """A constraint that the vertex breaks: the worst by order of magnitude, or the first."""
         worst: int | None = None
         worst_size = 0
@@ -188,34 +185,33 @@ class ExactProgram:
                     if worst is None or size > worst_size:
                         worst, worst_size = i, size
         point = vertex.numerators.entries()
-        for k in self._free(basis):
+        for k in vertex.system.free:
             value = fmpq(point[k], vertex.denominator)
             side = -1 if value < self._bounds[0][k] else 1 if value > self._bounds[1][k] else 0
             if side and worst is None:
                 return self._bound_index(k, side)
         return worst
 
-    def _combination(self, basis: _Basis, entering: int) -> dict[int, fmpq]:
-        """Coefficients that express the entering constraint's normal in the normals of the tight ones."""
-        n = self._variables
-        if entering < self._count:
-            normal = self._table[entering][:n]
-        else:
-            variable, upper = divmod(entering - self._count, 2)
-            normal = [fmpz(0)] * n
-            normal[variable] = fmpz(-1 if upper else 1)
-        free = self._free(basis)
-        rest = normal
+    def _normal(self, constraint: int) -> list[fmpz]:
+        if constraint < self._count:
+            return self._table[constraint][: self._variables]
+        variable, upper = divmod(constraint - self._count, 2)
+        normal = [fmpz(0)] * self._variables
+        normal[variable] = fmpz(-1 if upper else 1)
+        return normal
+
+    def _combination(self, basis: _Basis, system: _System, vector: list[fmpz]) -> dict[int, fmpq]:
+        """Coefficients that express a vector in the normals of tight constraints; bounds of no weight are left out."""
+        rest = vector
         scale = fmpz(1)
         result: dict[int, fmpq] = {}
-        if free:
-            goal = fmpz_mat(len(free), 1, [normal[k] for k in free])
-            weights, scale = self._square(basis, free).transpose().solve(goal).numer_denom()
+        if system.free:
+            goal = fmpz_mat(len(system.free), 1, [vector[k] for k in system.free])
+            weights, scale = system.square.transpose().solve(goal).numer_denom()
             for i, mu in zip(basis.rows, weights.entries(), strict=True):
                 result[i] = fmpq(mu, scale)
-            tight = fmpz_mat(len(basis.rows), n, [a for i in basis.rows for a in self._table[i][:n]])
-            pulled = (weights.transpose() * tight).entries()
-            rest = [normal[k] * scale - pulled[k] for k in range(n)]
+            pulled = (weights.transpose() * system.rows).entries()
+            rest = [a * scale - b for a, b in zip(vector, pulled, strict=False)]
         for k, side in enumerate(basis.side):
             if side and rest[k]:
                 result[self._bound_index(k, side)] = fmpq(-side * rest[k], scale)
@@ -241,7 +237,7 @@ def _ratio_test(multipliers: dict[int, fmpq], combination: dict[int, fmpq]) -> i
     best: tuple[fmpq, int] | None = None
     for i, mu in combination.items():
         if mu > 0:
-            candidate = (multipliers[i] / mu, i)
+            candidate = (multipliers.get(i, fmpq(0)) / mu, i)
             if best is None or candidate < best:
                 best = candidate
     return None if best is None else best[1]

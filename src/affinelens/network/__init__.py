@@ -35,6 +35,8 @@ _ACCEPTED = (
     ".onnx.gz, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
 )
 
+_READERS = {".npz": read_npz, ".safetensors": read_safetensors, ".pt": read_state_dict, ".pth": read_state_dict}
+
 
 def network(
     model: Any,
@@ -94,14 +96,14 @@ def compile_model(
     inputs: int | None = None,
 ) -> Network:
     """As :func:`network`; ``inputs`` is the number of inputs where nothing else tells the shape."""
-    if isinstance(model, str | Path):
-        path = Path(model)
-        if _is_onnx(path):
-            _require_file(path)
-            from affinelens.network.onnx.importer import network_from_onnx
+    path = Path(model) if isinstance(model, str | Path) else None
+    if path is not None:
+        _require_file(path)
+    if path is not None and path.name.lower().endswith((".onnx", ".onnx.gz")):
+        from affinelens.network.onnx.importer import network_from_onnx
 
-            return network_from_onnx(path, input_shape, until=until, fixed=fixed)
-    elif is_torch_module(model):
+        return network_from_onnx(path, input_shape, until=until, fixed=fixed)
+    if is_torch_module(model):
         from affinelens.network.torch.from_torch import network_from_module
 
         return network_from_module(model, input_shape, until=until, fixed=fixed, inputs=inputs)
@@ -112,8 +114,8 @@ def compile_model(
             )
     if isinstance(model, Network):
         return model
-    if isinstance(model, str | Path):
-        return _from_file(Path(model))
+    if path is not None:
+        return _from_file(path)
     if isinstance(model, Sequence):
         return network_from_layers(model)
     if is_scikit_learn(model):
@@ -129,10 +131,6 @@ def _values(value: Any, name: str) -> NDArray[Any]:
     return tensor_values(value, name) if is_torch_tensor(value) else as_numbers(value, name)
 
 
-def _is_onnx(path: Path) -> bool:
-    return path.name.lower().endswith((".onnx", ".onnx.gz"))
-
-
 def _require_file(path: Path) -> None:
     if not path.exists():
         raise AffineLensError(f"{path}: no such file; give {_ACCEPTED}")
@@ -141,18 +139,11 @@ def _require_file(path: Path) -> None:
 
 
 def _from_file(path: Path) -> Network:
-    _require_file(path)
     suffix = path.suffix.lower()
-    readers = {
-        ".npz": read_npz,
-        ".safetensors": read_safetensors,
-        ".pt": read_state_dict,
-        ".pth": read_state_dict,
-    }
-    if suffix not in readers:
+    if suffix not in _READERS:
         ending = f"files ending in {suffix!r}" if suffix else "files without an ending"
         raise AffineLensError(f"{path}: {ending} are not read; give {_ACCEPTED}")
-    return network_from_named_arrays(readers[suffix](path), str(path))
+    return network_from_named_arrays(_READERS[suffix](path), str(path))
 
 
 def is_torch_module(model: Any) -> bool:

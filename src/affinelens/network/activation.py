@@ -9,10 +9,10 @@ z: ``z[plus] - z[minus] - threshold = 0``. Whatever depends on the kind of activ
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -299,18 +299,11 @@ class Activation(ABC):
         The pre-activations have the given labels, and choices can be on the pieces from ``first`` to ``last``.
         """
 
-    @abstractmethod
-    def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """The arrays that determine the activation, by name; what is saved of it beside its kind."""
-
-    @classmethod
-    @abstractmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The activation that :meth:`arrays` was called of."""
-
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        """The arrays as they enter a network's digest."""
-        yield from self.arrays().items()
+        """The arrays that determine the activation, as they enter a network's digest."""
+        whole: Any = self  # every activation is a data class
+        for field in fields(whole):
+            yield field.name, getattr(self, field.name)
 
     @abstractmethod
     def describe(self, index: int) -> str:

@@ -39,16 +39,13 @@ class Adjoint:
     def direct_break_row(self, stage: int, index: int, pattern: Pattern) -> ExactMatrix | None:
         """A break's function where it is at hand: units that depend on the input only, and selections of those."""
         breaks = self._network.stages[stage].activation.breaks
-        plus = self._direct_row(stage, int(breaks.plus[index]), pattern)
-        minus = ExactMatrix.zeros(1, self._chart.shape[1])
-        if breaks.minus[index] >= 0 and plus is not None:
-            other = self._direct_row(stage, int(breaks.minus[index]), pattern)
-            if other is None:
-                return None
-            minus = other
-        return None if plus is None else plus - minus - self._constant(breaks.threshold[index])
+        plus, minus = (self._direct_row(stage, int(unit[index]), pattern) for unit in (breaks.plus, breaks.minus))
+        return None if plus is None or minus is None else plus - minus - self._constant(breaks.threshold[index])
 
     def _direct_row(self, stage: int, unit: int, pattern: Pattern) -> ExactMatrix | None:
+        """A unit's row, if it is at hand; that of unit -1 is zero."""
+        if unit < 0:
+            return self._constant(0.0)
         linear = self._network.stages[stage].linear
         if all(k == 0 for k, _ in linear.sources):
             if stage not in self._tables:
@@ -61,7 +58,7 @@ class Adjoint:
             return None
         taken = int(selection.indices[unit])
         if taken < 0:
-            return ExactMatrix.zeros(1, self._chart.shape[1])
+            return self._constant(0.0)
         activation = self._network.stages[source - 1].activation
         piece = int(self._network.stage_pattern(pattern, source - 1)[taken])
         behind, slope, offset = activation.line(taken, piece)
@@ -80,12 +77,12 @@ class Adjoint:
         at_input, constant = self._carried_back(
             network.output, np.eye(network.output_size), pattern, len(network.stages)
         )
-        return _transpose(at_input), _transpose(constant)
+        return at_input.transposed(), constant.transposed()
 
     def rows(self, linear: AffineSum, weights: Floats, pattern: Pattern, depth: int) -> ExactMatrix:
         """Combinations of an affine sum's entries, a column of weights each, as functions ``[W | b]``."""
         at_input, constant = self._carried_back(linear, weights, pattern, depth)
-        return _behind_constants(constant, self._chart.shape[1]) + _transpose(at_input) @ self._chart
+        return constant.transposed() @ self._constant(1.0) + at_input.transposed() @ self._chart
 
     def _carried_back(
         self, linear: AffineSum, weights: Floats, pattern: Pattern, depth: int
@@ -120,23 +117,10 @@ class Adjoint:
             return constant
         if id(linear.bias) not in self._biases:
             one = ExactMatrix.from_floats(np.ones((1, 1)))
-            self._biases[id(linear.bias)] = _transpose(linear.bias.apply_exact(one))
+            self._biases[id(linear.bias)] = linear.bias.apply_exact(one).transposed()
         return constant + self._biases[id(linear.bias)] @ cotangent
 
     def _transpose_of(self, part: LinearMap) -> LinearMap:
         if id(part) not in self._transposed:
             self._transposed[id(part)] = part.transposed()
         return self._transposed[id(part)]
-
-
-def _transpose(matrix: ExactMatrix) -> ExactMatrix:
-    return ExactMatrix(matrix.numerators.transpose(), matrix.denominator)
-
-
-def _behind_constants(constant: ExactMatrix, width: int) -> ExactMatrix:
-    """Functions that are the given constants: zeros, then a column."""
-    count = constant.shape[1]
-    entries: list[fmpz] = []
-    for value in constant.numerators.entries():
-        entries += [*[fmpz(0)] * (width - 1), value]
-    return ExactMatrix(fmpz_mat(count, width, entries), constant.denominator)

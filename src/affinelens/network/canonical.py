@@ -8,12 +8,13 @@ numbers; everything computed from them here is available in float64 with error b
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +25,11 @@ from affinelens.deadline import NEVER, Deadline
 from affinelens.errors import AffineLensError
 from affinelens.network.activation import Activation
 from affinelens.network.enclosure import Enclosure
-from affinelens.network.linear_map import LinearMap
+from affinelens.network.linear_map import LinearMap, Select
 from affinelens.network.note import Note, NoteKind
 from affinelens.network.piecewise_linear import PiecewiseLinear
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,38 +44,27 @@ class AffineSum:
     bias: LinearMap | None = None
     operations: tuple[str, ...] = ()
 
+    def total(self, step: Callable[[LinearMap, Value], Value], sources: Sequence[Value], one: Value) -> Value:
+        """The sum of what each map makes of its source; ``one`` stands for the constant 1."""
+        terms = [step(linear, sources[k]) for k, linear in self.sources]
+        if self.bias is not None:
+            terms.append(step(self.bias, one))
+        elif not terms:
+            terms.append(step(Select(np.full(self.size, -1), 1), one))
+        return reduce(operator.add, terms)
+
     def apply(self, values: Sequence[Floats]) -> Floats:
         """Value given the columns of every source."""
-        columns = values[0].shape[1]
-        total = np.zeros((self.size, columns))
-        for k, linear in self.sources:
-            total = total + linear.apply(values[k])
-        if self.bias is not None:
-            total = total + self.bias.apply(np.ones((1, 1)))
-        return total
+        total = self.total(lambda part, value: part.apply(value), values, np.ones((1, 1)))
+        return np.zeros((self.size, values[0].shape[1])) + total
 
     def propagate(self, forms: Sequence[Enclosure]) -> Enclosure:
         """Enclosure of the sum given the sources' enclosures."""
-        terms = [linear.propagate(forms[k]) for k, linear in self.sources]
-        if self.bias is not None:
-            terms.append(self.bias.propagate(forms[0].constant))
-        if not terms:
-            return (
-                forms[0].constant[np.zeros(self.size, dtype=np.int64)].scaled(np.zeros(self.size), np.zeros(self.size))
-            )
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
-        return total
+        return self.total(lambda part, form: part.propagate(form), forms, forms[0].constant)
 
     def propagate_exact(self, forms: Sequence[ExactMatrix], one: ExactMatrix) -> ExactMatrix:
         """The sum of exact matrices; ``one`` is the row that stands for the constant 1."""
-        total = ExactMatrix.zeros(self.size, one.shape[1])
-        for k, linear in self.sources:
-            total = total + linear.apply_exact(forms[k])
-        if self.bias is not None:
-            total = total + self.bias.apply_exact(one)
-        return total
+        return self.total(lambda part, form: part.apply_exact(form), forms, one)
 
     def mark_sources(self, entries: Bools, reached: list[Bools | None]) -> None:
         """Mark what some entries of the sum, in one or several columns, are computed from, up to the input itself."""
@@ -256,30 +248,36 @@ class Network:
         ``depth`` defaults to the number of stages, whose "pre-activation" is the network's output. Only the pattern
         of earlier stages is read (paper, Eqs. 5-12).
         """
-        depth = len(self.stages) if depth is None else depth
-        sources = [chart]
-        found: list[Enclosure] = []
-        for index, stage in enumerate((*self.stages, None)):
-            linear = self.output if stage is None else stage.linear
-            found.append(linear.propagate(sources))
-            if stage is None or index == depth:
-                break
-            sources.append(stage.activation.select(found[-1], self.stage_pattern(pattern, index)))
-        return found
+        return self._forms(
+            chart, pattern, depth, AffineSum.propagate, lambda activation, form, pieces: activation.select(form, pieces)
+        )
 
     def exact_forms(self, chart: ExactMatrix, pattern: Pattern, depth: int | None = None) -> list[ExactMatrix]:
         """As :meth:`forms`, in rational arithmetic from the model's own parameters."""
-        depth = len(self.stages) if depth is None else depth
-        one = _last_unit_row(chart.shape[1])
-        sources = [chart]
-        found: list[ExactMatrix] = []
-        for index, stage in enumerate((*self.stages, None)):
-            linear = self.output if stage is None else stage.linear
-            found.append(linear.propagate_exact(sources, one))
-            if stage is None or index == depth:
-                break
-            sources.append(stage.activation.select_exact(found[-1], self.stage_pattern(pattern, index)))
-        return found
+        width = chart.shape[1]
+        one = ExactMatrix.from_floats(np.eye(1, width, width - 1))
+        return self._forms(
+            chart,
+            pattern,
+            depth,
+            lambda linear, sources: linear.propagate_exact(sources, one),
+            lambda activation, form, pieces: activation.select_exact(form, pieces),
+        )
+
+    def _forms(
+        self,
+        chart: Value,
+        pattern: Pattern,
+        depth: int | None,
+        added: Callable[[AffineSum, Sequence[Value]], Value],
+        select: Callable[[Activation, Value, Pattern], Value],
+    ) -> list[Value]:
+        sources, found = [chart], []
+        for index, stage in enumerate(self.stages[:depth]):
+            found.append(added(stage.linear, sources))
+            sources.append(select(stage.activation, found[-1], self.stage_pattern(pattern, index)))
+        last = [*(stage.linear for stage in self.stages), self.output][len(found)]
+        return [*found, added(last, sources)]
 
     def effective(self, pattern: Pattern, stage: int | None = None) -> tuple[Floats, Floats]:
         """Effective ``W_l, b_l`` of a stage's pre-activation (default: the output) where ``pattern`` holds.
@@ -374,9 +372,3 @@ class Network:
 def input_chart(size: int) -> ExactMatrix:
     """The identity chart: every input is a coordinate."""
     return ExactMatrix.from_floats(np.hstack([np.eye(size), np.zeros((size, 1))]))
-
-
-def _last_unit_row(columns: int) -> ExactMatrix:
-    row = np.zeros((1, columns))
-    row[0, -1] = 1.0
-    return ExactMatrix.from_floats(row)

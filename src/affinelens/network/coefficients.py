@@ -27,10 +27,8 @@ class Coefficients(NamedTuple):
     def of_floats(cls, columns: Indices, values: Floats, over: int = 1) -> Coefficients:
         """``values / over`` at the given columns."""
         used = np.flatnonzero(values)
-        whole, exponent = as_integers(values[used])
-        if exponent >= 0:
-            return cls(columns[used].tolist(), [n << exponent for n in whole], over)
-        return cls(columns[used].tolist(), whole, over << -exponent)
+        whole, denominator = as_integers(values[used])
+        return cls(columns[used].tolist(), whole, over * denominator)
 
     @classmethod
     def combined(cls, parts: Sequence[Coefficients], weights: Sequence[int], denominator: int = 1) -> Coefficients:

@@ -8,9 +8,6 @@ equal functions and 0 means the zero function. Different labels mean nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
-from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -18,8 +15,9 @@ from affinelens.arithmetic import ExactMatrix
 from affinelens.array_types import Floats, Indices
 from affinelens.network.activation import Activation, label_rows
 from affinelens.network.canonical import AffineSum
+from affinelens.network.composed_maps import Chain, Sum
 from affinelens.network.convolution import Convolution
-from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sum
+from affinelens.network.linear_map import Dense, LinearMap, Scale, Select
 
 _ONE: Indices = np.ones(1, dtype=np.int64)
 
@@ -73,7 +71,7 @@ def _through(part: LinearMap, labels: Indices) -> Indices:
             return _times(part.factors, labels)
         case Dense() if part.size_in == 1:
             return _times(part.weight[:, 0], np.repeat(labels, part.size_out))
-        case Convolution() if not part.adjoint:
+        case Convolution():
             return _convolved(part, labels)
     if not labels.any():
         return np.zeros(part.size_out, dtype=np.int64)
@@ -88,26 +86,11 @@ def _times(factors: Floats, labels: Indices) -> Indices:
 
 def _convolved(part: Convolution, labels: Indices) -> Indices:
     """One label a channel and a kind of window."""
-    groups, out_channels, in_channels, *window = part.kernel.shape
-    axes = len(window)
-    reach = [d * (w - 1) for d, w in zip(part.dilations, window, strict=True)]
-    after = [
-        max(0, (out - 1) * stride + far - before - size + 1)
-        for out, stride, far, before, size in zip(
-            part.sizes_out, part.strides, reach, part.before, part.sizes_in, strict=True
-        )
-    ]
-    image = labels.reshape(groups, in_channels, *part.sizes_in)
-    padded = np.pad(image, [(0, 0), (0, 0), *zip(part.before, after, strict=True)])
-    windows = np.stack([padded[_strided(part, tap)] for tap in product(*map(range, window))], axis=-1)
-    ordered = np.moveaxis(windows, 1, axes + 1).reshape(groups, prod(part.sizes_out), -1)
-    kinds = np.stack([label_rows(rows) for rows in ordered])
-    channel = np.arange(groups * out_channels).reshape(groups, out_channels, 1)
+    groups, (channels_in, _), (channels_out, _) = part.groups, part.taken, part.given
+    image = labels.reshape(groups, channels_in, -1)
+    outside = np.zeros((groups, channels_in, 1), dtype=np.int64)
+    windows = np.concatenate([image, outside], axis=2)[:, :, part.sources]  # a source of -1 is the last
+    kinds = np.stack([label_rows(group.reshape(-1, group.shape[2]).T) for group in windows])
+    channel = np.arange(groups * channels_out).reshape(groups, channels_out, 1)
     found = 1 + channel * (int(kinds.max(initial=0)) + 1) + kinds[:, None, :]
     return np.where(kinds[:, None, :] == 0, 0, found).ravel()
-
-
-def _strided(part: Convolution, tap: tuple[int, ...]) -> Any:
-    """Where a kernel's tap reads a padded image, for all positions."""
-    steps = zip(tap, part.dilations, part.sizes_out, part.strides, strict=True)
-    return (..., *(slice(t * d, t * d + (out - 1) * stride + 1, stride) for t, d, out, stride in steps))

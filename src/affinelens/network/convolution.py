@@ -7,7 +7,6 @@ two are one class. Padding behind the image and a transposed convolution's outpu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -21,7 +20,7 @@ from affinelens.arithmetic import ExactMatrix
 from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.network.coefficients import Coefficients
-from affinelens.network.linear_map import LinearMap
+from affinelens.network.linear_map import Weighted
 
 Sizes = tuple[int, ...]
 Slices = tuple[slice, ...]
@@ -32,13 +31,17 @@ _INTEGERS_AT_A_TIME = 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class Convolution(LinearMap):
+class Convolution(Weighted):
     """A convolution from ``sizes_in`` to ``sizes_out`` (spatial sizes), or its adjoint, from the latter to the former.
 
     The kernel has shape (groups, channels out, channels in, *window), its channels counted within a group.
     """
 
-    multiplied: ClassVar[str] = "kernel"
+    kind: ClassVar[str] = "convolution"
+    hashed: ClassVar[tuple[str, ...]] = (
+        "kernel", "sizes_in", "sizes_out", "strides", "dilations", "before", "adjoint",
+    )  # fmt: skip
+    weighed: ClassVar[str] = "kernel"
 
     kernel: Floats
     sizes_in: Sizes
@@ -55,7 +58,7 @@ class Convolution(LinearMap):
             raise AffineLensError(f"a convolution's kernel of shape {self.kernel.shape} does not fit its other numbers")
         if min((*self.sizes_in, *self.sizes_out, 1)) < 1:
             raise AffineLensError(f"a convolution from {self.sizes_in} to {self.sizes_out} has an empty side")
-        for name, (channels, sizes) in {"size_in": self._source, "size_out": self._target}.items():
+        for name, (channels, sizes) in {"size_in": self.taken, "size_out": self.given}.items():
             object.__setattr__(self, name, self.groups * channels * prod(sizes))
 
     @property
@@ -63,50 +66,40 @@ class Convolution(LinearMap):
         return int(self.kernel.shape[0])
 
     @property
-    def _source(self) -> tuple[int, Sizes]:
+    def taken(self) -> tuple[int, Sizes]:
         """Channels in a group and spatial sizes of what the map takes."""
         return (self.kernel.shape[1], self.sizes_out) if self.adjoint else (self.kernel.shape[2], self.sizes_in)
 
     @property
-    def _target(self) -> tuple[int, Sizes]:
+    def given(self) -> tuple[int, Sizes]:
         """Channels in a group and spatial sizes of what the map gives."""
         return (self.kernel.shape[2], self.sizes_in) if self.adjoint else (self.kernel.shape[1], self.sizes_out)
 
     @property
     def roundings(self) -> int:
-        return self._source[0] * prod(self.kernel.shape[3:])
-
-    @cached_property
-    def _absolute(self) -> Floats:
-        return np.abs(self.kernel)
+        return self.taken[0] * prod(self.kernel.shape[3:])
 
     def transposed(self) -> Convolution:
         return replace(self, adjoint=not self.adjoint)
 
-    def apply(self, columns: Floats) -> Floats:
-        return self._convolved(self.kernel, columns)
-
-    def apply_absolute(self, columns: Floats) -> Floats:
-        return self._convolved(self._absolute, columns)
-
-    def _convolved(self, kernel: Floats, columns: Floats) -> Floats:
+    def multiplied(self, coefficients: Floats, columns: Floats) -> Floats:
         """One matrix product for a block of columns, on what the window sees at every position."""
         if not self._taps:
             return np.zeros((self.size_out, columns.shape[1]), dtype=columns.dtype)
-        matrix = np.stack([kernel[_at(*tap)] for tap, _, _ in self._taps], axis=-1)
+        matrix = np.stack([coefficients[_at(*tap)] for tap, _, _ in self._taps], axis=-1)
         matrix = (matrix.swapaxes(1, 2) if self.adjoint else matrix).swapaxes(2, 3)
-        matrix = np.ascontiguousarray(matrix).reshape(self.groups, self._target[0], -1)
+        matrix = np.ascontiguousarray(matrix).reshape(self.groups, self.given[0], -1)
         width = columns.shape[1]
-        seen = len(self._taps) * self._source[0] * prod(self._target[1])
+        seen = len(self._taps) * self.taken[0] * prod(self.given[1])
         step = max(1, _FLOATS_AT_A_TIME // max(seen, 1))
         result = np.empty((self.size_out, width), dtype=columns.dtype)
         for first in range(0, width, step):
             block = slice(first, first + step)
-            result[:, block] = self._convolved_block(matrix, columns[:, block])
+            result[:, block] = self._multiplied_block(matrix, columns[:, block])
         return result
 
-    def _convolved_block(self, matrix: Floats, columns: Floats) -> Floats:
-        (channels_in, sizes_in), (_, sizes_out) = self._source, self._target
+    def _multiplied_block(self, matrix: Floats, columns: Floats) -> Floats:
+        (channels_in, sizes_in), (_, sizes_out) = self.taken, self.given
         width = columns.shape[1]
         taken = columns.reshape(self.groups, channels_in, *sizes_in, width)
         seen = np.zeros((self.groups, len(self._taps), channels_in, *sizes_out, width), dtype=columns.dtype)
@@ -145,33 +138,33 @@ class Convolution(LinearMap):
         return [ExactMatrix(part, exact.denominator) for part in parts]
 
     @cached_property
-    def _sources(self) -> Indices:
+    def sources(self) -> Indices:
         """The input position behind each (window entry, output position), or -1."""
-        _, sizes = self._source
+        _, sizes = self.taken
         positions = np.arange(prod(sizes)).reshape(sizes)
-        table = np.full((*self.kernel.shape[3:], *self._target[1]), -1)
+        table = np.full((*self.kernel.shape[3:], *self.given[1]), -1)
         for tap, source, target in self._taps:
             table[_at(*tap, *target)] = positions[source]
         return table.reshape(prod(self.kernel.shape[3:]), -1)
 
     def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
         width = columns.shape[1]
-        channels, sizes = self._source
+        channels, sizes = self.taken
         entries = np.empty((self.size_in + 1) * width, dtype=object)
         entries[:-width] = columns.numerators.entries()
         entries[-width:] = fmpz(0)
         rows = entries.reshape(-1, width)
         filled = (rows[:-1] != 0).reshape(self.groups, channels, -1, width).any(axis=(0, 1, 3))
-        reached = np.flatnonzero(np.append(filled, False)[self._sources].any(axis=0))  # -1 is none
-        positions = self._sources.shape[1]
-        step = max(1, _INTEGERS_AT_A_TIME // (channels * len(self._sources) * width))
-        result = np.full((self.groups, self._target[0], positions, width), fmpz(0), dtype=object)
+        reached = np.flatnonzero(np.append(filled, False)[self.sources].any(axis=0))  # -1 is none
+        positions = self.sources.shape[1]
+        step = max(1, _INTEGERS_AT_A_TIME // (channels * len(self.sources) * width))
+        result = np.full((self.groups, self.given[0], positions, width), fmpz(0), dtype=object)
         for group, exact in enumerate(self._exact_kernels):
             kernel = exact.numerators
             start = (group * channels + np.arange(channels)) * prod(sizes)
             for first in range(0, len(reached), step):
                 block = reached[first : first + step]
-                here = self._sources[:, block]
+                here = self.sources[:, block]
                 picked = np.where(here < 0, self.size_in, here + start[:, None, None])
                 gathered = rows[picked].reshape(kernel.ncols(), -1)
                 product = kernel * fmpz_mat(*gathered.shape, gathered.ravel().tolist())
@@ -180,21 +173,15 @@ class Convolution(LinearMap):
         return ExactMatrix(fmpz_mat(self.size_out, width, result.ravel().tolist()), denominator)
 
     def coefficients(self, output: int) -> Coefficients:
-        (channels_in, sizes_in), (channels_out, sizes_out) = self._source, self._target
+        (channels_in, sizes_in), (channels_out, sizes_out) = self.taken, self.given
         channel, position = divmod(output, prod(sizes_out))
         group, channel = divmod(channel, channels_out)
         kernel = self.kernel[group, :, channel] if self.adjoint else self.kernel[group, channel]
-        behind = self._sources[:, position]
+        behind = self.sources[:, position]
         used = np.flatnonzero(behind >= 0)
         start = (group * channels_in + np.arange(channels_in)) * prod(sizes_in)
         columns = start[:, None] + behind[used]
         return Coefficients.of_floats(columns.ravel(), kernel.reshape(channels_in, -1)[:, used].ravel())
-
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        yield "convolution kernel", self.kernel
-        for name in ("sizes_in", "sizes_out", "strides", "dilations", "before"):
-            yield f"convolution {name}", np.array(getattr(self, name), dtype=np.int64)
-        yield "convolution adjoint", np.array([self.adjoint])
 
 
 def _at(*last: int | slice) -> Any:

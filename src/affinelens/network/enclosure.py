@@ -33,9 +33,8 @@ class Enclosure:
         """Round exact affine functions ``[W | b]`` to float64; ``reach`` bounds the coordinates and ends in 1."""
         rows = matrix.to_floats()
         error = upward(2 * UNIT_ROUNDOFF * (np.abs(rows) @ reach[:, None]))
-        one = np.zeros((1, rows.shape[1]))
-        one[0, -1] = 1.0
-        return cls(rows, error, one, reach[:, None])
+        width = rows.shape[1]
+        return cls(rows, error, np.eye(1, width, width - 1), reach[:, None])
 
     @classmethod
     def values(cls, points: Floats) -> Enclosure:

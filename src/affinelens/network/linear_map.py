@@ -1,20 +1,19 @@
 """Linear maps as operators: exactly the numbers of the model, never multiplied out.
 
-A map knows how to act on float64 columns, on their absolute values (for error bounds), and on exact matrices. Maps are
-combined by :class:`Chain` and :class:`Sum` instead of by multiplying their coefficients, so that a model's parameters
-stay bit-identical and rational arithmetic can always go back to them. A slice, padding or a transposition is a
-:class:`Select`, a sum over axes a :class:`Sparse`; convolutions have :mod:`affinelens.network.convolution`.
+A map knows how to act on float64 columns, on their absolute values (for error bounds), and on exact matrices, so that
+a model's parameters stay bit-identical and rational arithmetic can always go back to them. A slice, padding or a
+transposition is a :class:`Select`, a sum over axes a :class:`Sparse`; convolutions have
+:mod:`affinelens.network.convolution`, and maps made of others :mod:`affinelens.network.composed_maps`.
 """
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from flint import fmpz, fmpz_mat
@@ -24,8 +23,6 @@ from affinelens.arithmetic import ExactMatrix, gamma
 from affinelens.array_types import Floats, Indices
 from affinelens.network.coefficients import Coefficients
 from affinelens.network.enclosure import Enclosure
-
-Value = TypeVar("Value")
 
 # How many products of a sparse map are formed at a time.
 _PRODUCTS_AT_A_TIME = 2**20
@@ -48,10 +45,12 @@ def shortened(values: Floats, bits: int, axis: int | None = None) -> Floats:
 class LinearMap(ABC):
     """A linear map from ``size_in`` to ``size_out`` numbers."""
 
+    # The map's name where networks are saved, and the attributes that enter a network's digest.
+    kind: ClassVar[str]
+    hashed: ClassVar[tuple[str, ...]] = ()
+
     size_in: int
     size_out: int
-    # The attribute that holds the coefficients of a map that takes inner products.
-    multiplied: ClassVar[str | None] = None
 
     @property
     @abstractmethod
@@ -84,23 +83,19 @@ class LinearMap(ABC):
     def coefficients(self, output: int) -> Coefficients:
         """What one output is made of, exactly."""
 
-    @abstractmethod
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        """Named arrays that determine the map."""
+        """Named arrays that determine the map; one alone has the name of the map's kind."""
+        for name in self.hashed:
+            yield f"{self.kind} {name}" if len(self.hashed) > 1 else self.kind, np.atleast_1d(getattr(self, name))
 
     @abstractmethod
     def transposed(self) -> LinearMap:
         """The adjoint map, with the same coefficients: ``<A x, y> = <x, A^T y>``."""
 
-    @cached_property
+    @property
     def halves(self) -> tuple[LinearMap, LinearMap] | None:
         """The map as the sum of one with short coefficients and a small rest, where it takes inner products."""
-        if self.multiplied is None:
-            return None
-        values = getattr(self, self.multiplied)
-        short = shortened(values, short_bits(self.roundings))
-        whole: Any = self  # every map is a data class
-        return replace(whole, **{self.multiplied: short}), replace(whole, **{self.multiplied: values - short})
+        return None
 
     def propagate(self, form: Enclosure) -> Enclosure:
         """The map's value on an enclosure, the map's own rounding added to its error."""
@@ -110,11 +105,41 @@ class LinearMap(ABC):
         return form.replaced(self.apply(form.rows), self.apply_absolute(grown))
 
 
+class Weighted(LinearMap):
+    """A map that multiplies by an array of coefficients, its attribute of the name ``weighed``."""
+
+    weighed: ClassVar[str]
+
+    @abstractmethod
+    def multiplied(self, coefficients: Floats, columns: Floats) -> Floats:
+        """What the map makes of columns with other coefficients in the places of its own."""
+
+    @cached_property
+    def _absolute(self) -> Floats:
+        found: Floats = np.abs(getattr(self, self.weighed))
+        return found
+
+    def apply(self, columns: Floats) -> Floats:
+        return self.multiplied(getattr(self, self.weighed), columns)
+
+    def apply_absolute(self, columns: Floats) -> Floats:
+        return self.multiplied(self._absolute, columns)
+
+    @cached_property
+    def halves(self) -> tuple[LinearMap, LinearMap] | None:
+        values = getattr(self, self.weighed)
+        short = shortened(values, short_bits(self.roundings))
+        whole: Any = self  # every map is a data class
+        return replace(whole, **{self.weighed: short}), replace(whole, **{self.weighed: values - short})
+
+
 @dataclass(frozen=True, eq=False)
-class Dense(LinearMap):
+class Dense(Weighted):
     """A plain matrix of shape (out, in)."""
 
-    multiplied: ClassVar[str] = "weight"
+    kind: ClassVar[str] = "dense"
+    hashed: ClassVar[tuple[str, ...]] = ("weight",)
+    weighed: ClassVar[str] = "weight"
 
     weight: Floats
 
@@ -131,18 +156,11 @@ class Dense(LinearMap):
         return int(np.count_nonzero(self.weight))
 
     @cached_property
-    def _absolute(self) -> Floats:
-        return np.abs(self.weight)
-
-    @cached_property
     def _exact(self) -> ExactMatrix:
         return ExactMatrix.from_floats(self.weight)
 
-    def apply(self, columns: Floats) -> Floats:
-        return self.weight @ columns
-
-    def apply_absolute(self, columns: Floats) -> Floats:
-        return self._absolute @ columns
+    def multiplied(self, coefficients: Floats, columns: Floats) -> Floats:
+        return coefficients @ columns
 
     def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
         return self._exact @ columns
@@ -150,18 +168,17 @@ class Dense(LinearMap):
     def coefficients(self, output: int) -> Coefficients:
         return Coefficients.of_floats(np.arange(self.size_in), self.weight[output])
 
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        yield "dense", self.weight
-
     def transposed(self) -> Dense:
         return Dense(self.weight.T)
 
 
 @dataclass(frozen=True, eq=False)
-class Sparse(LinearMap):
+class Sparse(Weighted):
     """A sparse matrix: row i has ``values[starts[i]:starts[i+1]]`` in the like slice of ``columns``."""
 
-    multiplied: ClassVar[str] = "values"
+    kind: ClassVar[str] = "sparse"
+    hashed: ClassVar[tuple[str, ...]] = ("starts", "columns", "values")
+    weighed: ClassVar[str] = "values"
 
     starts: Indices
     columns: Indices
@@ -175,7 +192,7 @@ class Sparse(LinearMap):
     def roundings(self) -> int:
         return int(np.diff(self.starts).max(initial=0))
 
-    def _product(self, values: Floats, columns: Floats) -> Floats:
+    def multiplied(self, coefficients: Floats, columns: Floats) -> Floats:
         """Sums of products, over as many rows at a time as keep the products few."""
         result = np.zeros((self.size_out, columns.shape[1]), dtype=columns.dtype)
         limit = _PRODUCTS_AT_A_TIME // max(columns.shape[1], 1)
@@ -184,18 +201,12 @@ class Sparse(LinearMap):
             start = self.starts[first]
             last = max(first + 1, int(np.searchsorted(self.starts, start + limit, side="right")) - 1)
             span = slice(start, self.starts[last])
-            terms = values[span, None] * columns[self.columns[span]]
+            terms = coefficients[span, None] * columns[self.columns[span]]
             filled = first + np.flatnonzero(np.diff(self.starts[first : last + 1]))
             if len(filled):
                 result[filled] = np.add.reduceat(terms, self.starts[filled] - start, axis=0)
             first = last
         return result
-
-    def apply(self, columns: Floats) -> Floats:
-        return self._product(self.values, columns)
-
-    def apply_absolute(self, columns: Floats) -> Floats:
-        return self._product(np.abs(self.values), columns)
 
     @cached_property
     def _exact_values(self) -> ExactMatrix:
@@ -218,11 +229,6 @@ class Sparse(LinearMap):
         found = Coefficients.of_floats(self.columns[span], self.values[span])
         return Coefficients.combined([found], [1])  # a column may come twice
 
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        yield "sparse starts", self.starts
-        yield "sparse columns", self.columns
-        yield "sparse values", self.values
-
     def transposed(self) -> Sparse:
         order = np.argsort(self.columns, kind="stable")
         rows = np.repeat(np.arange(self.size_out), np.diff(self.starts))
@@ -231,8 +237,13 @@ class Sparse(LinearMap):
 
 
 @dataclass(frozen=True, eq=False)
-class Scale(LinearMap):
+class Scale(Weighted):
     """A diagonal matrix, ``factors / over``: a factor such as an average's 1/9 keeps its integer denominator."""
+
+    kind: ClassVar[str] = "scale"
+    hashed: ClassVar[tuple[str, ...]] = ("factors", "over")
+    weighed: ClassVar[str] = "factors"
+    halves: ClassVar[None] = None  # it sums nothing
 
     factors: Floats
     over: int = 1
@@ -245,11 +256,8 @@ class Scale(LinearMap):
     def roundings(self) -> int:
         return 2
 
-    def apply(self, columns: Floats) -> Floats:
-        return self.factors[:, None] * columns / self.over
-
-    def apply_absolute(self, columns: Floats) -> Floats:
-        return np.abs(self.factors)[:, None] * columns / self.over
+    def multiplied(self, coefficients: Floats, columns: Floats) -> Floats:
+        return coefficients[:, None] * columns / self.over
 
     @cached_property
     def _exact(self) -> ExactMatrix:
@@ -261,10 +269,6 @@ class Scale(LinearMap):
     def coefficients(self, output: int) -> Coefficients:
         return Coefficients.of_floats(np.array([output]), self.factors[output : output + 1], self.over)
 
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        yield "scale factors", self.factors
-        yield "scale over", np.array([self.over])
-
     def transposed(self) -> Scale:
         return self
 
@@ -272,6 +276,9 @@ class Scale(LinearMap):
 @dataclass(frozen=True, eq=False)
 class Select(LinearMap):
     """Output i is input ``indices[i]``, or 0 where that is -1."""
+
+    kind: ClassVar[str] = "select"
+    hashed: ClassVar[tuple[str, ...]] = ("indices",)
 
     indices: Indices
     size_in: int
@@ -298,142 +305,18 @@ class Select(LinearMap):
         taken = int(self.indices[output])
         return Coefficients([], [], 1) if taken < 0 else Coefficients([taken], [1], 1)
 
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        yield "select", self.indices
-
     def transposed(self) -> LinearMap:
         """Where no input is taken twice a selection again, else a sum of the places it went to."""
         places = np.flatnonzero(self.indices >= 0)
         taken = self.indices[places]
-        counts = np.bincount(taken, minlength=self.size_in)
-        if counts.max(initial=0) <= 1:
+        if np.bincount(taken).max(initial=0) <= 1:
             inverse = np.full(self.size_in, -1)
             inverse[taken] = places
             return Select(inverse, self.size_out)
-        order = np.argsort(taken, kind="stable")
-        return Sparse(np.cumsum([0, *counts]), places[order], np.ones(len(places)), self.size_out)
-
-
-@dataclass(frozen=True, eq=False)
-class Composite(LinearMap):
-    """A map made of others: whatever it does is what they do, joined by :meth:`through`."""
-
-    maps: tuple[LinearMap, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size_in", self.maps[0].size_in)
-        object.__setattr__(self, "size_out", self.maps[-1].size_out)
-
-    @abstractmethod
-    def through(self, step: Callable[[LinearMap, Value], Value], value: Value) -> Value:
-        """What the map makes of a value, given what each of its parts makes of one."""
-
-    @cached_property
-    def steps(self) -> int:
-        return sum(part.steps for part in self.maps)
-
-    @property
-    def products(self) -> int:
-        return sum(part.products for part in self.maps)
-
-    def apply(self, columns: Floats) -> Floats:
-        return self.through(lambda part, value: part.apply(value), columns)
-
-    def apply_absolute(self, columns: Floats) -> Floats:
-        return self.through(lambda part, value: part.apply_absolute(value), columns)
-
-    def apply_exact(self, columns: ExactMatrix) -> ExactMatrix:
-        return self.through(lambda part, value: part.apply_exact(value), columns)
-
-    def propagate(self, form: Enclosure) -> Enclosure:
-        return self.through(lambda part, value: part.propagate(value), form)
-
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        for part in self.maps:
-            yield from part.parameters()
-
-
-class Chain(Composite):
-    """Several maps, one after the other."""
-
-    def through(self, step: Callable[[LinearMap, Value], Value], value: Value) -> Value:
-        for part in self.maps:
-            value = step(part, value)
-        return value
-
-    @property
-    def roundings(self) -> int:
-        return sum(part.roundings for part in self.maps)
-
-    def coefficients(self, output: int) -> Coefficients:
-        *others, last = self.maps
-        found = last.coefficients(output)
-        for part in reversed(others):
-            found = Coefficients.combined(
-                [part.coefficients(column) for column in found.columns], found.numerators, found.denominator
-            )
-        return found
-
-    def transposed(self) -> Chain:
-        return Chain(tuple(part.transposed() for part in reversed(self.maps)))
-
-
-class Sum(Composite):
-    """Several maps of the same sizes, added."""
-
-    def through(self, step: Callable[[LinearMap, Value], Value], value: Value) -> Value:
-        return reduce(operator.add, [step(part, value) for part in self.maps])
-
-    @property
-    def roundings(self) -> int:
-        return sum(part.roundings + 1 for part in self.maps)
-
-    def coefficients(self, output: int) -> Coefficients:
-        return Coefficients.combined([part.coefficients(output) for part in self.maps], [1] * len(self.maps))
-
-    def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        yield "sum of", np.array([len(self.maps)])
-        yield from super().parameters()
-
-    def transposed(self) -> Sum:
-        return Sum(tuple(part.transposed() for part in self.maps))
+        starts = np.append(0, np.cumsum(self.indices >= 0))
+        return Sparse(starts, taken, np.ones(len(taken)), self.size_in).transposed()
 
 
 def identity(size: int) -> Select:
     """The map that changes nothing."""
     return Select(np.arange(size), size)
-
-
-def chain(first: LinearMap, second: LinearMap) -> LinearMap:
-    """``second`` after ``first``, without nesting and without idle identities; selections in a row become one."""
-    working: list[LinearMap] = []
-    for part in _steps(first) + _steps(second):
-        if working and isinstance(part, Select) and isinstance(working[-1], Select):
-            working[-1] = _composed(working[-1], part)
-        elif not working or not _is_identity(part):
-            working.append(part)
-        if len(working) > 1 and _is_identity(working[0]):
-            del working[0]
-    return working[0] if len(working) == 1 else Chain(tuple(working))
-
-
-def add(maps: Sequence[LinearMap]) -> LinearMap:
-    """The sum of one or more maps, without nesting."""
-    terms = [term for part in maps for term in (part.maps if isinstance(part, Sum) else (part,))]
-    return terms[0] if len(terms) == 1 else Sum(tuple(terms))
-
-
-def _steps(part: LinearMap) -> list[LinearMap]:
-    return list(part.maps) if isinstance(part, Chain) else [part]
-
-
-def _composed(first: Select, second: Select) -> Select:
-    return Select(np.where(second.indices < 0, -1, first.indices[second.indices]), first.size_in)
-
-
-def _is_identity(part: LinearMap) -> bool:
-    return (
-        isinstance(part, Select)
-        and part.size_in == part.size_out
-        and bool(np.array_equal(part.indices, np.arange(part.size_in)))
-    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,8 +75,12 @@ class MaxGroups(Activation):
 
     @cached_property
     def sides(self) -> Sides:
-        start = self.starts[self.breaks.choice]
-        return Sides(self.breaks.minus - start, self.breaks.plus - start)
+        return Sides(self.piece_of_unit[self.breaks.minus], self.piece_of_unit[self.breaks.plus])
+
+    @cached_property
+    def piece_of_unit(self) -> Indices:
+        """The piece that its choice is on where a unit wins."""
+        return np.arange(self.size_in) - self.starts[self.choice_of_unit]
 
     def may_win(self, signs: Signs) -> Bools:
         """Which candidates do not lose to another one everywhere."""
@@ -98,8 +102,8 @@ class MaxGroups(Activation):
 
     def pieces_at(self, z: Floats) -> Indices:
         best = self.apply(z)[self.choice_of_unit]
-        place = np.arange(self.size_in) - self.starts[self.choice_of_unit]
-        winners: Indices = np.minimum.reduceat(np.where(z == best, place[:, None], self.pieces), self.starts[:-1])
+        place = np.where(z == best, self.piece_of_unit[:, None], self.pieces)
+        winners: Indices = np.minimum.reduceat(place, self.starts[:-1])
         return winners
 
     def select(self, form: Enclosure, pattern: Pattern) -> Enclosure:
@@ -162,8 +166,7 @@ class MaxGroups(Activation):
         return np.where((signs == OPEN) & (plus + minus < 2), plus - minus, signs)
 
     def possible_pieces(self, signs: Signs) -> tuple[Indices, Indices]:
-        may = self.may_win(signs)
-        place = np.arange(self.size_in) - self.starts[self.choice_of_unit]
+        may, place = self.may_win(signs), self.piece_of_unit
         first = np.minimum.reduceat(np.where(may, place, self.size_in), self.starts[:-1])
         return first, np.maximum.reduceat(np.where(may, place, -1), self.starts[:-1])
 
@@ -192,19 +195,16 @@ class MaxGroups(Activation):
         return Envelope(Lines(leader, np.ones(self.choices), half), half)
 
     def restricted(self, signs: Signs) -> RestrictedActivation:
-        may = self.may_win(signs)
-        place = np.arange(self.size_in) - self.starts[self.choice_of_unit]
         first, _ = self.possible_pieces(signs)
-        sizes = np.add.reduceat(may, self.starts[:-1], dtype=np.int64)
-        choices = np.flatnonzero(sizes > 1)
-        pieces = np.zeros((len(choices), int(sizes[choices].max(initial=1))), dtype=np.int64)
+        switching = self.switching_units(signs)
+        units = np.flatnonzero(switching)
+        choices, sizes = np.unique(self.choice_of_unit[units], return_counts=True)
+        pieces = np.zeros((len(choices), int(sizes.max(initial=1))), dtype=np.int64)
         if not len(choices):
             return RestrictedActivation(PiecewiseLinear.relu(0), choices, choices, choices, pieces, first)
-        units = np.flatnonzero(self.switching_units(signs))
-        left = MaxGroups(np.concatenate([[0], np.cumsum(sizes[choices])]))
-        pieces[left.choice_of_unit, np.arange(len(units)) - left.starts[left.choice_of_unit]] = place[units]
-        pairs = zip(units[left.breaks.plus].tolist(), units[left.breaks.minus].tolist(), strict=True)
-        breaks = np.array([self._pair_index[pair] for pair in pairs], dtype=np.int64)
+        left = MaxGroups(np.append(0, np.cumsum(sizes)))
+        pieces[left.choice_of_unit, left.piece_of_unit] = self.piece_of_unit[units]
+        breaks = np.flatnonzero(switching[self.breaks.plus] & switching[self.breaks.minus])
         return RestrictedActivation(left, units, choices, breaks, pieces, first)
 
     def output_labels(self, labels: Indices, first: Indices, last: Indices) -> Indices:
@@ -212,13 +212,6 @@ class MaxGroups(Activation):
         alike = len(set(self.piece_counts.tolist())) == 1
         groups = label_rows(labels.reshape(self.choices, -1)) if alike else 1 + np.arange(self.choices)
         return np.where(first == last, labels[self.starts[:-1] + first], int(labels.max(initial=0)) + 1 + groups)
-
-    def arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {"starts": self.starts}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        return cls(arrays["starts"].astype(np.int64))
 
     def parameters(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         yield "max groups", self.starts

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, upward
 from affinelens.array_types import Bools, Floats, Indices, Pattern, Signs
@@ -81,8 +80,7 @@ class PiecewiseLinear(Activation):
 
     @cached_property
     def piece_counts(self) -> Indices:
-        finite: Indices = np.isfinite(self.breakpoints).sum(axis=1)
-        return 1 + finite
+        return 1 + np.bincount(self.breaks.choice, minlength=self.size_in)
 
     @cached_property
     def breaks(self) -> Breaks:
@@ -92,9 +90,8 @@ class PiecewiseLinear(Activation):
     @cached_property
     def _break_index(self) -> Indices:
         """Index in ``breaks`` of breakpoint (unit, position), or -1."""
-        finite = np.isfinite(self.breakpoints)
         table = np.full(self.breakpoints.shape, -1)
-        table[finite] = np.arange(int(finite.sum()))
+        table[self.breaks.choice, self.sides.below] = np.arange(len(self.breaks))
         return table
 
     @cached_property
@@ -218,13 +215,6 @@ class PiecewiseLinear(Activation):
         at_zero = self.apply(np.zeros((self.size_in, 1)))[:, 0]
         is_zero = np.where(settled, (offsets == 0.0) & (constant | (labels == 0)), (labels == 0) & (at_zero == 0.0))
         return np.where(is_zero, 0, found)
-
-    def arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {"breakpoints": self.breakpoints, "slopes": self.slopes, "offsets": self.offsets}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        return cls(*(arrays[name].astype(np.float64) for name in ("breakpoints", "slopes", "offsets")))
 
     def describe(self, index: int) -> str:
         unit, threshold = int(self.breaks.choice[index]), float(self.breaks.threshold[index])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from math import prod
 from typing import Any
 
@@ -10,16 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
-from affinelens.network.activation import Activation
 from affinelens.network.canonical import AffineSum, Network, Stage
+from affinelens.network.composed_maps import Chain, Sum
 from affinelens.network.convolution import Convolution
-from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum
+from affinelens.network.linear_map import Dense, LinearMap, Scale, Select, Sparse
 from affinelens.network.max_groups import MaxGroups
 from affinelens.network.note import Note, NoteKind
 from affinelens.network.piecewise_linear import PiecewiseLinear
 
-_CONVOLUTION_SIZES = ("sizes_in", "sizes_out", "strides", "dilations", "before")
-_ACTIVATIONS: dict[str, type[Activation]] = {kind.kind: kind for kind in (PiecewiseLinear, MaxGroups)}
+_MAP, _ACTIVATION = "a linear map", "an activation"
+_KINDS: dict[str, dict[str, type[Any]]] = {
+    _MAP: {kind.kind: kind for kind in (Dense, Sparse, Scale, Select, Convolution, Chain, Sum)},
+    _ACTIVATION: {kind.kind: kind for kind in (PiecewiseLinear, MaxGroups)},
+}
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -32,40 +36,29 @@ def network_to_data(network: Network) -> tuple[dict[str, Any], Arrays]:
         arrays[name] = array
         return name
 
-    def linear(part: LinearMap) -> dict[str, Any]:
-        match part:
-            case Dense():
-                return {"kind": "dense", "weight": keep(part.weight)}
-            case Sparse():
-                stored = {"starts": keep(part.starts), "columns": keep(part.columns), "values": keep(part.values)}
-                return {"kind": "sparse", "size_in": part.size_in, **stored}
-            case Scale():
-                return {"kind": "scale", "factors": keep(part.factors), "over": part.over}
-            case Select():
-                return {"kind": "select", "indices": keep(part.indices), "size_in": part.size_in}
-            case Convolution():
-                sizes = {name: list(getattr(part, name)) for name in _CONVOLUTION_SIZES}
-                return {"kind": "convolution", "kernel": keep(part.kernel), "adjoint": part.adjoint, **sizes}
-            case Chain() | Sum():
-                kind = "chain" if isinstance(part, Chain) else "sum"
-                return {"kind": kind, "maps": [linear(inner) for inner in part.maps]}
-        raise AffineLensError(f"a linear map of type {type(part).__name__} cannot be saved")
+    def part(value: Any, sort: str) -> dict[str, Any]:
+        if value.kind not in _KINDS[sort]:
+            raise AffineLensError(f"{sort} of type {type(value).__name__} cannot be saved")
+        return {"kind": value.kind, **{field.name: stored(getattr(value, field.name)) for field in fields(value)}}
+
+    def stored(value: Any) -> Any:
+        """What stands for a field of a part: an array's name, a list of numbers or of maps, or itself."""
+        if isinstance(value, np.ndarray):
+            return keep(value)
+        if isinstance(value, tuple):
+            return [part(entry, _MAP) if isinstance(entry, LinearMap) else entry for entry in value]
+        return value
 
     def affine(total: AffineSum) -> dict[str, Any]:
-        sources = [[k, linear(part)] for k, part in total.sources]
-        bias = None if total.bias is None else linear(total.bias)
+        sources = [[k, part(linear, _MAP)] for k, linear in total.sources]
+        bias = None if total.bias is None else part(total.bias, _MAP)
         return {"size": total.size, "sources": sources, "bias": bias, "operations": list(total.operations)}
 
-    def activation(function: Activation) -> dict[str, Any]:
-        if function.kind not in _ACTIVATIONS:
-            raise AffineLensError(f"an activation of type {type(function).__name__} cannot be saved")
-        return {"kind": function.kind, **{name: keep(array) for name, array in function.arrays().items()}}
+    def stage(layer: Stage) -> dict[str, Any]:
+        shown = {"name": layer.name, "kind": layer.kind, "shape": list(layer.shape)}
+        return {**shown, "linear": affine(layer.linear), "activation": part(layer.activation, _ACTIVATION)}
 
-    def stage(part: Stage) -> dict[str, Any]:
-        shown = {"name": part.name, "kind": part.kind, "shape": list(part.shape)}
-        return {**shown, "linear": affine(part.linear), "activation": activation(part.activation)}
-
-    stages = [stage(part) for part in network.stages]
+    stages = [stage(layer) for layer in network.stages]
     structure = {
         "input_shape": list(network.input_shape),
         "stages": stages,
@@ -80,62 +73,48 @@ def network_to_data(network: Network) -> tuple[dict[str, Any], Arrays]:
 def network_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Network:
     """Rebuild a network; anything that does not fit together is an error."""
 
-    def floats(name: str) -> NDArray[np.float64]:
-        return arrays[name].astype(np.float64)
+    def part(data: Mapping[str, Any], sort: str) -> Any:
+        kind = _KINDS[sort].get(data["kind"])
+        if kind is None:
+            raise AffineLensError(f"{sort} of kind {data['kind']!r} is unknown")
+        return kind(**{field.name: read[field.type](data[field.name]) for field in fields(kind)})
 
-    def indices(name: str) -> NDArray[np.int64]:
-        return arrays[name].astype(np.int64)
-
-    def linear(data: Mapping[str, Any]) -> LinearMap:
-        kind = data["kind"]
-        if kind == "dense":
-            return Dense(floats(data["weight"]))
-        if kind == "sparse":
-            return Sparse(
-                indices(data["starts"]), indices(data["columns"]), floats(data["values"]), int(data["size_in"])
-            )
-        if kind == "scale":
-            return Scale(floats(data["factors"]), int(data["over"]))
-        if kind == "select":
-            return Select(indices(data["indices"]), int(data["size_in"]))
-        if kind == "convolution":
-            sizes = {name: tuple(int(size) for size in data[name]) for name in _CONVOLUTION_SIZES}
-            return Convolution(floats(data["kernel"]), **sizes, adjoint=bool(data["adjoint"]))
-        if kind in ("chain", "sum"):
-            maps = tuple(linear(inner) for inner in data["maps"])
-            return Chain(maps) if kind == "chain" else Sum(maps)
-        raise AffineLensError(f"a linear map of kind {kind!r} is unknown")
+    # By the types that fields of parts have.
+    read: dict[Any, Callable[[Any], Any]] = {
+        "Floats": lambda name: arrays[name].astype(np.float64),
+        "Indices": lambda name: arrays[name].astype(np.int64),
+        "Sizes": _shape,
+        "tuple[LinearMap, ...]": lambda maps: tuple(part(inner, _MAP) for inner in maps),
+        "int": int,
+        "bool": bool,
+    }
 
     def affine(data: Mapping[str, Any], sizes: list[int]) -> AffineSum:
-        sources = tuple((int(k), linear(part)) for k, part in data["sources"])
-        bias = None if data["bias"] is None else linear(data["bias"])
+        sources = tuple((int(k), part(linear, _MAP)) for k, linear in data["sources"])
+        bias = None if data["bias"] is None else part(data["bias"], _MAP)
         size = int(data["size"])
         fits = all(0 <= k < len(sizes) and (m.size_in, m.size_out) == (sizes[k], size) for k, m in sources)
         if not fits or (bias is not None and (bias.size_in, bias.size_out) != (1, size)):
             raise AffineLensError("the sizes of its linear maps do not fit together")
         return AffineSum(size, sources, bias, tuple(str(label) for label in data.get("operations", ())))
 
-    def activation(data: Mapping[str, Any]) -> Activation:
-        kind = _ACTIVATIONS.get(data["kind"])
-        if kind is None:
-            raise AffineLensError(f"an activation of kind {data['kind']!r} is unknown")
-        return kind.from_arrays({name: arrays[stored] for name, stored in data.items() if name != "kind"})
-
-    def shape_of(data: Sequence[Any]) -> tuple[int, ...]:
-        return tuple(int(n) for n in data)
-
-    shape = shape_of(structure["input_shape"])
+    shape = _shape(structure["input_shape"])
     sizes = [prod(shape)]
     stages = []
     for data in structure["stages"]:
-        kind, outputs = str(data.get("kind", "")), shape_of(data.get("shape", ()))
-        stage = Stage(str(data["name"]), affine(data["linear"], sizes), activation(data["activation"]), kind, outputs)
+        kind, outputs = str(data.get("kind", "")), _shape(data.get("shape", ()))
+        activation = part(data["activation"], _ACTIVATION)
+        stage = Stage(str(data["name"]), affine(data["linear"], sizes), activation, kind, outputs)
         if stage.activation.size_in != stage.linear.size:
             raise AffineLensError("a stage's activation does not fit its linear map")
         sizes.append(stage.activation.size_out)
         stages.append(stage)
     output = affine(structure["output"], sizes)
-    return Network(shape, tuple(stages), output, _notes(structure), shape_of(structure.get("output_shape", ())))
+    return Network(shape, tuple(stages), output, _notes(structure), _shape(structure.get("output_shape", ())))
+
+
+def _shape(data: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(int(n) for n in data)
 
 
 def _notes(structure: Mapping[str, Any]) -> tuple[Note, ...]:

@@ -8,10 +8,8 @@ platform has it: it is a few columns only, and the symbols, which are many, are 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,8 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma, upward
 from affinelens.array_types import Floats, Indices
 from affinelens.network.canonical import AffineSum
-from affinelens.network.linear_map import Composite, LinearMap, short_bits, shortened
+from affinelens.network.composed_maps import Composite
+from affinelens.network.linear_map import LinearMap, short_bits, shortened
 
 # Extended precision, or float64 again on platforms without it.
 Extended = NDArray[np.longdouble]
@@ -72,9 +71,9 @@ class Form:
         if isinstance(linear, Composite):
             return linear.through(lambda part, form: form.through(part), self)
         main, rounding = applied(linear, self.main)
-        grown = (
-            self.error + gamma(linear.roundings) * np.abs(self.symbols).sum(axis=1) if linear.roundings else self.error
-        )
+        grown = self.error
+        if linear.roundings:
+            grown = grown + gamma(linear.roundings) * np.abs(self.symbols).sum(axis=1)
         error = upward(linear.apply_absolute(upward(grown)[:, None])[:, 0] + rounding)
         return _checked(main, linear.apply(self.symbols), error)
 
@@ -119,19 +118,15 @@ class Form:
 
 def sum_form(linear: AffineSum, sources: Sequence[Form | None]) -> Form:
     """The form of an affine sum, given those of its sources."""
-    present = [(source, part) for k, part in linear.sources if (source := sources[k]) is not None]
-    count = max((source.symbols.shape[1] for source, _ in present), default=0)
+    present = [source for k, _ in linear.sources if (source := sources[k]) is not None]
+    count = max((source.symbols.shape[1] for source in present), default=0)
     width = next(source.main.shape[1] for source in sources if source is not None)
-    terms = [source.widened(count).through(part) for source, part in present]
-    if linear.bias is not None or not terms:
-        one = np.zeros((1, width), dtype=np.longdouble)
-        one[0, -1] = 1.0
-        constant = Form(one, np.zeros((1, count)), np.zeros(1))
-        if linear.bias is not None:
-            terms.append(constant.through(linear.bias))
-        else:
-            terms.append(constant[np.zeros(linear.size, dtype=np.int64)].scaled(*np.zeros((2, linear.size))))
-    return reduce(operator.add, terms)
+    one = Form(np.eye(1, width, width - 1, dtype=np.longdouble), np.zeros((1, 0)), np.zeros(1))
+    return linear.total(
+        lambda part, form: form.widened(count).through(part),
+        [one if source is None else source for source in sources],
+        one,
+    )
 
 
 def applied(linear: LinearMap, main: Extended) -> tuple[Extended, Floats]:

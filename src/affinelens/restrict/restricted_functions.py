@@ -57,39 +57,33 @@ class ExactBreaks:
 
 
 class RestrictedFunctions:
-    """The functions of a restricted network's units, and of the outputs; stages have its numbers."""
+    """The functions of a restricted network's units, and of the outputs; stages have its numbers.
+
+    ``rows`` are the pre-activations of every switching stage.
+    """
 
     def __init__(self, restricted: RestrictedNetwork) -> None:
         frame = restricted.frame
         self.restricted = restricted
         self.exact = ExactBreaks(restricted, frame.chart)
         self.reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
-        self._chart = frame.chart
-        self._rows = restricted_rows(restricted, frame.chart, self.reach)
-
-    @property
-    def rows(self) -> list[RestrictedRows]:
-        """The pre-activations of every switching stage."""
-        return self._rows
+        self.rows = restricted_rows(restricted, frame.chart, self.reach)
 
     @cached_property
     def outputs(self) -> RestrictedRows:
         """The network's outputs."""
-        return restricted_outputs(self.restricted, self._chart, self.reach)
+        return restricted_outputs(self.restricted, self.restricted.frame.chart, self.reach)
 
     def over_domain(self) -> Passage:
         """A passage of functions of the domain's coordinates; choices are one array a stage."""
-        size = len(self.reach)
-        one = np.zeros((1, size))
-        one[0, -1] = 1.0
-        return Passage(
-            self.restricted, self._rows, Enclosure(np.eye(size), np.zeros((size, 1)), one, self.reach[:, None])
-        )
+        identity = np.eye(len(self.reach))
+        coordinates = Enclosure(identity, np.zeros((len(identity), 1)), identity[-1:], self.reach[:, None])
+        return Passage(self.restricted, self.rows, coordinates)
 
     def at(self, points: Floats) -> Passage:
         """A passage of values at points of the domain, a row each; choices have a column a point."""
         homogeneous = np.hstack([points, np.ones((len(points), 1))]).T
-        return Passage(self.restricted, self._rows, Enclosure.values(homogeneous))
+        return Passage(self.restricted, self.rows, Enclosure.values(homogeneous))
 
 
 class Passage:
@@ -110,13 +104,11 @@ class Passage:
         total = Dense(rows.fixed).propagate(self._coordinates)
         for source, weight in rows.maps.items():
             total = total + Dense(weight).propagate(self._outputs[source])
-        self._pre_activation, is_zero = (
-            total.replaced(total.rows, total.error + rows.error[:, None]),
-            self._zero.units(),
-        )
-        without = (breaks.threshold == 0.0).reshape(-1, *(1,) * (is_zero.ndim - 1))
-        paired = (breaks.minus >= 0).reshape(without.shape)
-        vanish = is_zero[breaks.plus] & without & np.where(paired, is_zero[breaks.minus], True)
+        self._pre_activation = total.replaced(total.rows, total.error + rows.error[:, None])
+        is_zero = self._zero.units()
+        shape = (-1, *(1,) * (is_zero.ndim - 1))
+        others = is_zero[breaks.minus] | ~breaks.paired.reshape(shape)
+        vanish = is_zero[breaks.plus] & others & (breaks.threshold == 0.0).reshape(shape)
         return self._pre_activation.differences(breaks.plus, breaks.minus, breaks.threshold), vanish
 
     def choose(self, chosen: Indices) -> None:

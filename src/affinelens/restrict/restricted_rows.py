@@ -40,13 +40,15 @@ def restricted_rows(
     restricted: RestrictedNetwork, chart: ExactMatrix, reach: Floats, deadline: Deadline = NEVER
 ) -> list[RestrictedRows]:
     """The rows of all switching stages; the chart's coordinates are bounded by ``reach``, which ends in 1."""
-    backward = _RowCotangents(restricted, Enclosure.affine(chart, reach), deadline)
-    return [backward.rows(index) for index in range(len(restricted.stages))]
+    backward, stages = _RowCotangents(restricted, Enclosure.affine(chart, reach), deadline), restricted.network.stages
+    return [backward.rows(stages[left.stage].linear, left.units, left.stage) for left in restricted.stages]
 
 
 def restricted_outputs(restricted: RestrictedNetwork, chart: ExactMatrix, reach: Floats) -> RestrictedRows:
     """The rows of the network's outputs, as :func:`restricted_rows`."""
-    return _RowCotangents(restricted, Enclosure.affine(chart, reach), NEVER).outputs()
+    network = restricted.network
+    backward = _RowCotangents(restricted, Enclosure.affine(chart, reach), NEVER)
+    return backward.rows(network.output, np.arange(network.output_size), len(network.stages))
 
 
 class _RowCotangents(Cotangents):
@@ -69,15 +71,7 @@ class _RowCotangents(Cotangents):
             error = np.where(cotangent.any(axis=0), upward(error), 0.0)  # nothing that rounds is called exact
         return transposed.apply(cotangent), error
 
-    def rows(self, index: int) -> RestrictedRows:
-        stage = self._restricted.stages[index]
-        return self._selected(self.network.stages[stage.stage].linear, stage.units, stage.stage)
-
-    def outputs(self) -> RestrictedRows:
-        network = self.network
-        return self._selected(network.output, np.arange(network.output_size), len(network.stages))
-
-    def _selected(self, linear: AffineSum, entries: Indices, depth: int) -> RestrictedRows:
+    def rows(self, linear: AffineSum, entries: Indices, depth: int) -> RestrictedRows:
         """Rows of some entries of an affine sum, which may read all stages before ``depth``."""
         parts = [
             self._block(linear, entries[start : start + _ROWS_AT_ONCE], depth)

@@ -90,12 +90,9 @@ def bound_stages(
 
 def _last_uses(network: Network) -> dict[int, int]:
     """For each source, the last stage that reads it; the input counts as read to the end."""
-    last: dict[int, int] = dict.fromkeys(range(len(network.stages) + 1), -1)
-    for index, stage in enumerate(network.stages):
-        for k, _ in stage.linear.sources:
-            last[k] = index
-    last[0] = len(network.stages)
-    return last
+    last = dict.fromkeys(range(len(network.stages) + 1), -1)
+    last |= {k: index for index, stage in enumerate(network.stages) for k, _ in stage.linear.sources}
+    return {**last, 0: len(network.stages)}
 
 
 def _largest(low: Floats, high: Floats) -> Floats:
@@ -163,10 +160,6 @@ def bound_by_bisection(
         else:
             finished.append(bounds)
     return merged(finished)
-
-
-def count_open(bounds: Sequence[StageBounds]) -> int:
-    return sum(int((stage.signs == OPEN).sum()) for stage in bounds)
 
 
 def merged(everywhere: Sequence[list[StageBounds]]) -> list[StageBounds]:

@@ -22,7 +22,8 @@ from affinelens.domain.numbers import outward
 from affinelens.domain.vnnlib.property import Constraint
 from affinelens.errors import AffineLensError
 from affinelens.network import AffineSum, Network, PiecewiseLinear, Stage
-from affinelens.network.linear_map import LinearMap, Sparse, add, chain
+from affinelens.network.composed_maps import add, chain
+from affinelens.network.linear_map import LinearMap, Sparse
 from affinelens.restrict import Clauses
 
 Condition = Sequence[Sequence[Constraint]]

@@ -11,7 +11,8 @@ import numpy as np
 
 from affinelens.errors import AffineLensError
 from affinelens.network import Activation, AffineSum, MaxGroups, Network, PiecewiseLinear, Stage
-from affinelens.network.linear_map import Select, chain
+from affinelens.network.composed_maps import chain
+from affinelens.network.linear_map import Select
 from affinelens.network.note import NoteKind
 
 

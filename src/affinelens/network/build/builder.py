@@ -29,8 +29,9 @@ from affinelens.network.build.shapes import (
     without_batch,
 )
 from affinelens.network.canonical import AffineSum, Network, Stage
+from affinelens.network.composed_maps import Chain, Sum, add, chain
 from affinelens.network.convolution import Convolution
-from affinelens.network.linear_map import Chain, Dense, LinearMap, Scale, Select, Sparse, Sum, add, chain, identity
+from affinelens.network.linear_map import Dense, LinearMap, Scale, Select, Sparse, identity
 from affinelens.network.note import Note, NoteKind
 
 _ROOT_BITS = 256

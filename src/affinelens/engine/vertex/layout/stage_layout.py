@@ -15,7 +15,8 @@ from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma
 from affinelens.kernels.lanes import LANES
 from affinelens.network import Activation
 from affinelens.network.canonical import AffineSum, Stage
-from affinelens.network.linear_map import Chain, Dense, LinearMap, Select
+from affinelens.network.composed_maps import Chain
+from affinelens.network.linear_map import Dense, LinearMap, Select
 from affinelens.restrict import RestrictedRows
 from affinelens.array_types import Floats, Indices
 
