@@ -12,8 +12,7 @@ import torch
 from affinelens.errors import AffineLensError
 from affinelens.network.torch.following import ModuleFollower
 from affinelens.study.data.samples import Samples
-from affinelens.study.declaration import Configuration, Measure, Row
-from affinelens.study.setup import Setup
+from affinelens.study.declaration import Configuration, Row, Study
 from affinelens.study.study_directory import RunFolder, StudyDirectory
 from affinelens.study.training import Milestone, accuracy, train
 
@@ -24,19 +23,13 @@ class Task:
 
     configuration: Configuration
     seeds: Sequence[int]
-    setup: Setup
-    measure: Measure
+    study: Study
     directory: StudyDirectory
 
     @property
     def runs(self) -> list[str]:
         """The names of the folders that come of it."""
-        return [run_name(self.configuration, seed) for seed in self.seeds]
-
-
-def run_name(configuration: Configuration, seed: int) -> str:
-    """What the folder of a run is called."""
-    return f"{configuration.name}_seed-{seed}"
+        return list(map(self.configuration.run_name, self.seeds))
 
 
 def perform(task: Task, after_epoch: Callable[[], None]) -> None:
@@ -58,7 +51,7 @@ def _train_and_measure(task: Task, folders: Sequence[RunFolder], after_epoch: Ca
     models = [_built(task.configuration, seed, of) for seed, of in zip(task.seeds, samples, strict=True)]
     follower = ModuleFollower(samples[0].points.shape[1:])
     rows: list[list[Row]] = [[] for _ in task.seeds]
-    for milestones in train(models, samples, task.seeds, task.setup, after_epoch):
+    for milestones in train(models, samples, task.seeds, task.study, after_epoch):
         for number, (model, milestone) in enumerate(zip(models, milestones, strict=True)):
             folders[number].write_snapshot(milestone.epoch, model.state_dict())
             rows[number] += _measured(task, task.seeds[number], model, milestone, follower)
@@ -96,7 +89,7 @@ def _measured(
     started = time.process_time()
     network = follower.network(model)
     compiled = time.process_time()
-    rows = task.measure(network, task.configuration, task.setup, seed)
+    rows = task.study.measure(network, task.configuration, seed)
     counted = time.process_time()
     held_out = task.configuration.held_out
     tested = {} if held_out is None else {"test_accuracy": accuracy(model, held_out())}
