@@ -17,9 +17,9 @@ from torch import nn
 import affinelens as al
 from affinelens import study
 from affinelens.errors import MissingExtraError
+from affinelens.study.architectures import lenet, strided_cnn
 from affinelens.study.convolution_study import ConvolutionStudy
 from affinelens.study.data.image_sets import image_set
-from affinelens.study.image_architectures import lenet, strided_cnn
 from affinelens.study.setup import Setup
 from support.image_files import write_cifar10, write_mnist
 

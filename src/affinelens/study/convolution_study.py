@@ -20,12 +20,12 @@ from affinelens.array_types import Floats
 from affinelens.domain import Slice
 from affinelens.network import Network
 from affinelens.region_set import RegionSet
+from affinelens.study.architectures import Shape, image_mlp, lenet, strided_cnn
 from affinelens.study.data import cifar10, digits, mnist
 from affinelens.study.data.image_sets import find_image_sets, image_set
 from affinelens.study.data.images import CLASSES
 from affinelens.study.data.samples import Samples
 from affinelens.study.declaration import Claim, Configuration, Figures, Labels, Row, Study
-from affinelens.study.image_architectures import Shape, image_mlp, lenet, strided_cnn
 from affinelens.study.results import Results
 from affinelens.study.setup import PAPER, choice
 

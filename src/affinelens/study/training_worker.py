@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -13,7 +14,7 @@ from affinelens.errors import AffineLensError
 from affinelens.network.torch.following import ModuleFollower
 from affinelens.study.data.samples import Samples
 from affinelens.study.declaration import Configuration, Row, Study
-from affinelens.study.study_directory import RunFolder, StudyDirectory
+from affinelens.study.study_directory import StudyDirectory
 from affinelens.study.training import Milestone, accuracy, train
 
 
@@ -46,17 +47,17 @@ def perform(task: Task, after_epoch: Callable[[], None]) -> None:
         torch.set_num_threads(threads)
 
 
-def _train_and_measure(task: Task, folders: Sequence[RunFolder], after_epoch: Callable[[], None]) -> None:
+def _train_and_measure(task: Task, folders: Sequence[Path], after_epoch: Callable[[], None]) -> None:
     samples = [task.configuration.samples(seed) for seed in task.seeds]
     models = [_built(task.configuration, seed, of) for seed, of in zip(task.seeds, samples, strict=True)]
     follower = ModuleFollower(samples[0].points.shape[1:])
     rows: list[list[Row]] = [[] for _ in task.seeds]
     for milestones in train(models, samples, task.seeds, task.study, after_epoch):
         for number, (model, milestone) in enumerate(zip(models, milestones, strict=True)):
-            folders[number].write_snapshot(milestone.epoch, model.state_dict())
+            task.directory.write_snapshot(folders[number], milestone.epoch, model.state_dict())
             rows[number] += _measured(task, task.seeds[number], model, milestone, follower)
     for folder, of_seed in zip(folders, rows, strict=True):
-        folder.write_rows(of_seed)
+        task.directory.write_rows(folder, of_seed)
 
 
 def _built(configuration: Configuration, seed: int, samples: Samples) -> torch.nn.Module:
