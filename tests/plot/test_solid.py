@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.plot import solid
+from affinelens.plot import faces, solid
 from affinelens.plot.faces import border_faces, region_faces, section
 from support.plot_sets import RecordedPolygons, area, drawn_set
 
@@ -16,7 +16,7 @@ TIED = al.enumerate([(np.eye(3), np.zeros(3)), (np.ones((1, 3)), np.zeros(1))], 
 
 @pytest.fixture(autouse=True)
 def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(solid.__globals__, "Poly3DCollection", RecordedPolygons)
+    monkeypatch.setattr(faces, "Poly3DCollection", RecordedPolygons)
 
 
 def drawn(ax: Any) -> list[np.ndarray]:

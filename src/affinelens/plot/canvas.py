@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, MissingExtraError
 
@@ -123,6 +125,11 @@ def frame_chart(ax: Axes, places: str, values: str) -> None:
 def count_places(ax: Axes) -> None:
     """Only whole numbers along the first axis."""
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def line_width(count: int) -> float:
+    """Thinner outlines the more regions there are."""
+    return float(np.clip(12 / np.sqrt(max(count, 1)), 0.05, 0.7))
 
 
 def save_picture(picture: Any, path: str | Path, *, dpi: int = 200) -> Path:

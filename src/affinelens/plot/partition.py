@@ -15,11 +15,10 @@ from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.geometry.shared_sides import shared_sides
-from affinelens.plot.canvas import flat_axes, frame_axes, plane_size
-from affinelens.plot.coloring import CLASS, NEIGHBORS
-from affinelens.plot.fills import Fills, explain
+from affinelens.plot.canvas import flat_axes, frame_axes, line_width, plane_size
+from affinelens.plot.fills import CLASS, NEIGHBORS, Fills, explain
 from affinelens.plot.palette import CLASSES, INK, STAGES, colors_of
-from affinelens.plot.polygons import Polygons, class_polygons, clipped_to_rectangle, region_polygons
+from affinelens.plot.polygons import Polygons, clipped_to_rectangle, region_polygons
 
 if TYPE_CHECKING:
     from affinelens.regions import Regions
@@ -71,14 +70,14 @@ def partition(
     by_class = isinstance(color, str) and color == CLASS
     if by_class:
         cells = decision_boundary(regions).cells
-        polygons, fills, outline = class_polygons(cells), Fills.by_class(cells.classes), "white"
+        polygons, fills, outline = region_polygons(cells.parts), Fills.by_class(cells.classes), "white"
     else:
         polygons, fills, outline = region_polygons(regions), Fills.by(regions, color), INK
     if window is not None:
         polygons = clipped_to_rectangle(polygons, lower, upper)
-    _add(ax, polygons, fills.paint[polygons.origin], "face" if hyperplanes else outline)
+    _add(ax, polygons, fills.paint[polygons.region], "face" if hyperplanes else outline)
     if legend:
-        fills.explain(ax, polygons.origin)
+        fills.explain(ax, polygons.region)
     if hyperplanes:
         _draw_hyperplanes(ax, regions, legend=legend)
     if boundary or (by_class and boundary is None):
@@ -137,11 +136,6 @@ def plane_points(regions: Regions, points: ArrayLike) -> Floats:
     if flat.ndim == 2 and flat.shape[1] == domain.inputs:
         return np.asarray(domain.frame.inverse.coordinates(flat)[0])
     raise AffineLensError(f"points must be rows of {domain.dim} coordinates, but have shape {given.shape}")
-
-
-def line_width(count: int) -> float:
-    """Thinner outlines the more regions there are."""
-    return float(np.clip(12 / np.sqrt(max(count, 1)), 0.05, 0.7))
 
 
 def _window(regions: Regions, window: Sequence[float] | None) -> tuple[Floats, Floats]:

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.shared_sides import SharedSides, shared_sides
-from affinelens.plot.canvas import frame_axes, panels
+from affinelens.plot.canvas import frame_axes, line_width, panels
 from affinelens.plot.palette import FILLS, INK, STAGES, colors_of, distinct_colors
-from affinelens.plot.partition import axis_names, line_width, plane_points, require_dimension
+from affinelens.plot.partition import axis_names, plane_points, require_dimension
 from affinelens.plot.polygons import Polygons, region_polygons
 from affinelens.regions import located
 

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from numpy.typing import ArrayLike
 
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.plot.canvas import frame_space, solid_axes
-from affinelens.plot.faces import border_faces, lit, region_faces, section
+from affinelens.plot.faces import add_faces, border_faces, lit, region_faces, section
 from affinelens.plot.fills import Fills
-from affinelens.plot.palette import INK
-from affinelens.plot.partition import axis_names, line_width, require_dimension
+from affinelens.plot.partition import axis_names, require_dimension
 from affinelens.plot.polygons import Polygons
 
 if TYPE_CHECKING:
@@ -69,16 +67,12 @@ def solid(
         lower, upper = shown.corners.min(axis=(0, 1)), shown.corners.max(axis=(0, 1))
     else:
         shown = _outside(regions, faces, _corner(cut, lower, upper))
-    paint = lit(shown, fills.paint[shown.region], _LIGHT, _IN_SHADE)
-    collection = Poly3DCollection(
-        shown.rings(), facecolors=paint, edgecolors=INK, linewidths=line_width(len(shown)), zsort="average"
-    )
-    ax.add_collection3d(collection)
+    add_faces(ax, shown, lit(shown, fills.paint[shown.region], _LIGHT, _IN_SHADE))
     sides = upper - lower
     aspect = (sides / sides.max()).tolist() if sides.max() <= _LONGEST_SIDE * sides.min() else [1.0, 1.0, 1.0]
     frame_space(ax, lower, upper, axis_names(regions), sides=aspect, elevation=_ELEVATION)
     if legend:
-        fills.explain(ax, np.unique(shown.region))
+        fills.explain(ax, shown.region)
     return ax
 
 
