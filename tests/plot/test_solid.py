@@ -63,6 +63,17 @@ def test_uncut_only_the_border_is_drawn() -> None:
     assert len(drawn(REGIONS.plot(cut=False))) == (REGIONS.facet_values < 6).sum()
 
 
+def test_every_face_has_its_whole_outline() -> None:
+    ax = REGIONS.plot()
+    ax.figure.draw_without_rendering()
+    outlines = [path.vertices for path in ax.collections[0].get_paths()]
+    # A line ends before the first corner that is not finite; faces with few corners are filled up with such.
+    drawn_at_once = [line[np.logical_and.accumulate(np.isfinite(line).all(axis=1))] for line in outlines]
+    assert len(set(map(len, drawn_at_once))) > 1
+    for line in drawn_at_once:
+        np.testing.assert_array_equal(line[0], line[-1])
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

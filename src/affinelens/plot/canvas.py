@@ -18,6 +18,7 @@ try:
     import matplotlib
     from matplotlib import pyplot
     from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 except ImportError as missing:
@@ -130,6 +131,12 @@ def count_places(ax: Axes) -> None:
 def line_width(count: int) -> float:
     """Thinner outlines the more regions there are."""
     return float(np.clip(12 / np.sqrt(max(count, 1)), 0.05, 0.7))
+
+
+def add_lines(ax: Axes, ends: Floats, colors: Any, width: Any, *, above: int, name: str = "") -> None:
+    """Draw straight lines between pairs of points, above what has a lower number; a legend has their name."""
+    lines = LineCollection(list(ends), colors=colors, linewidths=width, capstyle="round", zorder=above, label=name)
+    ax.add_collection(lines)
 
 
 def save_picture(picture: Any, path: str | Path, *, dpi: int = 200) -> Path:

@@ -82,5 +82,7 @@ def lit(faces: Polygons, paint: Floats, light: Floats, in_shade: float) -> Float
 
 def add_faces(ax: Any, faces: Polygons, paint: Floats, width: float = 1.0) -> None:
     """Draw faces with outlines so many times as wide as usual."""
+    # Matplotlib leaves out the last side of those that have fewer corners than others, unless they end as they begin.
+    rings = [np.concatenate([ring, ring[:1]]) for ring in faces.rings()]
     lines = width * line_width(len(faces))
-    ax.add_collection3d(Poly3DCollection(faces.rings(), facecolors=paint, edgecolors=INK, linewidths=lines))
+    ax.add_collection3d(Poly3DCollection(rings, facecolors=paint, edgecolors=INK, linewidths=lines))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
@@ -15,7 +15,7 @@ from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.geometry.shared_sides import shared_sides
-from affinelens.plot.canvas import flat_axes, frame_axes, line_width, plane_size
+from affinelens.plot.canvas import add_lines, flat_axes, frame_axes, line_width, plane_size
 from affinelens.plot.fills import CLASS, NEIGHBORS, Fills, explain
 from affinelens.plot.palette import CLASSES, INK, STAGES, colors_of
 from affinelens.plot.polygons import Polygons, clipped_to_rectangle, region_polygons
@@ -107,12 +107,8 @@ def axis_names(regions: Regions) -> list[str]:
 
 def draw_boundary(ax: Axes, segments: Floats) -> None:
     """The decision boundary: dark on a light band, so that it shows on every color."""
-    ax.add_collection(LineCollection(list(segments), colors="white", linewidths=3.2, capstyle="round", zorder=3))
-    ax.add_collection(
-        LineCollection(
-            list(segments), colors=INK, linewidths=1.4, capstyle="round", zorder=4, label="decision boundary"
-        )
-    )
+    add_lines(ax, segments, "white", 3.2, above=3)
+    add_lines(ax, segments, INK, 1.4, above=4, name="decision boundary")
 
 
 def draw_points(ax: Axes, points: Floats, labels: ArrayLike | None) -> None:
@@ -160,9 +156,7 @@ def _add(ax: Axes, polygons: Polygons, paint: Floats, edges: str) -> None:
 
 def _draw_hyperplanes(ax: Axes, regions: Regions, *, legend: bool) -> None:
     sides = shared_sides(regions)
-    colors = colors_of(sides.stages, STAGES)
-    width = 1.4 * line_width(len(regions))
-    ax.add_collection(LineCollection(list(sides.ends), colors=colors, linewidths=width, capstyle="round", zorder=2))
+    add_lines(ax, sides.ends, colors_of(sides.stages, STAGES), 1.4 * line_width(len(regions)), above=2)
     stages = np.unique(sides.stages)
     if legend:
         named = colors_of(stages, STAGES)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.shared_sides import SharedSides, shared_sides
-from affinelens.plot.canvas import frame_axes, line_width, panels
+from affinelens.plot.canvas import add_lines, frame_axes, line_width, panels
 from affinelens.plot.palette import FILLS, INK, STAGES, colors_of, distinct_colors
 from affinelens.plot.partition import axis_names, plane_points, require_dimension
 from affinelens.plot.polygons import Polygons, region_polygons
@@ -81,6 +81,4 @@ def _draw(ax: Axes, polygons: Polygons, sides: SharedSides, cell: Indices, paint
     is_new = sides.stages[shown] == stage
     paints = np.where(is_new[:, None], colors_of(np.array([stage]), STAGES), to_rgba_array(INK))
     width = line_width(int(cell.max()) + 1) * np.where(is_new, 1.6, 0.9)
-    ax.add_collection(
-        LineCollection(list(sides.ends[shown]), colors=paints, linewidths=width, capstyle="round", zorder=2)
-    )
+    add_lines(ax, sides.ends[shown], paints, width, above=2)
