@@ -30,7 +30,7 @@ def test_faces_are_the_facets() -> None:
 
 def test_faces_on_the_border_make_up_the_cube() -> None:
     faces = region_faces(REGIONS)
-    border = faces[border_faces(REGIONS, faces)]
+    border = faces[border_faces(REGIONS)]
     assert (np.abs(np.abs(border.corners).max(axis=2) - 1) < 1e-12).all()
     assert sum(map(area, border.rings())) == pytest.approx(24)
 

@@ -8,10 +8,11 @@ import numpy as np
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from affinelens.array_types import Bools, Floats
+from affinelens.measure.geometry.facet_vertices import facet_vertices
 from affinelens.plot.canvas import line_width
 from affinelens.plot.palette import INK
 from affinelens.plot.polygons import Polygons
-from affinelens.regions import all_vertices
+from affinelens.regions import facets_with_vertices
 
 if TYPE_CHECKING:
     from affinelens.regions import Regions
@@ -19,42 +20,16 @@ if TYPE_CHECKING:
 
 def region_faces(regions: Regions) -> Polygons:
     """Every facet of every region of a three-dimensional domain, as the region's own polygon."""
-    vertices = all_vertices(regions)
-    owner = np.repeat(np.arange(len(regions)), np.diff(vertices.offsets))
-    words = vertices.tight.shape[1]
-    bits = np.unpackbits(vertices.tight.astype("<u8").view(np.uint8), axis=1, bitorder="little")
-    vertex, bit = np.nonzero(bits)
-    key = owner[vertex] * (64 * words) + bit
-    order = np.argsort(key, kind="stable")
-    vertex, key = vertex[order], key[order]
-    starts = np.flatnonzero(np.diff(key, prepend=-1))
-    sizes = np.diff(starts, append=len(key))
-    # Three vertices or more on a hyperplane make a facet; hyperplanes that coincide there give it only once.
-    codes = np.random.default_rng(0).integers(1, 2**62, len(vertices.points), dtype=np.uint64)
-    names = np.add.reduceat(codes[vertex], starts) if len(starts) else codes[:0]
-    _, first = np.unique(np.stack([owner[vertex[starts]].astype(np.uint64), names]), axis=1, return_index=True)
-    chosen = np.zeros(len(starts), dtype=bool)
-    chosen[first] = True
-    chosen &= sizes >= 3
-    kept = vertex[np.repeat(chosen, sizes)]
-    offsets = np.concatenate([[0], np.cumsum(sizes[chosen])])
-    return Polygons.around(vertices.points[kept], offsets, owner[kept[offsets[:-1]]])
+    facets, vertices = facets_with_vertices(regions)
+    corners = facet_vertices(vertices, facets, np.arange(len(facets.numbers)))
+    owner = np.repeat(np.arange(len(regions)), np.diff(facets.offsets))
+    return Polygons.around(corners.points, corners.offsets, owner)
 
 
-def border_faces(regions: Regions, faces: Polygons) -> Bools:
-    """Which faces lie on the border of the domain: of a region with a facet there, the face that is nearest to it."""
-    found = np.zeros(len(faces), dtype=bool)
-    rows = regions.domain.frame.rows.to_floats()
-    owner = np.repeat(np.arange(len(regions)), np.diff(regions.facet_offsets))
-    for number, row in enumerate(rows):
-        touching = np.zeros(len(regions), dtype=bool)
-        touching[owner[regions.facet_values == number]] = True
-        candidates = np.flatnonzero(touching[faces.region])
-        away = np.abs(faces.corners[candidates] @ row[:-1] + row[-1]).max(axis=1)
-        order = np.lexsort((away, faces.region[candidates]))
-        nearest = order[np.flatnonzero(np.diff(faces.region[candidates][order], prepend=-1))]
-        found[candidates[nearest]] = True
-    return found
+def border_faces(regions: Regions) -> Bools:
+    """Which of them lie on the border of the domain."""
+    facets, _ = facets_with_vertices(regions)
+    return facets.numbers < regions.domain.frame.rows.shape[0]
 
 
 def section(faces: Polygons, axis: int, place: float) -> Polygons:

@@ -68,11 +68,7 @@ def partition(
     lower, upper = _window(regions, window)
     ax = flat_axes(ax, plane_size(lower, upper))
     by_class = isinstance(color, str) and color == CLASS
-    if by_class:
-        cells = decision_boundary(regions).cells
-        polygons, fills, outline = region_polygons(cells.parts), Fills.by_class(cells.classes), "white"
-    else:
-        polygons, fills, outline = region_polygons(regions), Fills.by(regions, color), INK
+    polygons, fills, outline = _cut_by_class(regions) if by_class else _whole(regions, color)
     if window is not None:
         polygons = clipped_to_rectangle(polygons, lower, upper)
     _add(ax, polygons, fills.paint[polygons.region], "face" if hyperplanes else outline)
@@ -143,6 +139,16 @@ def _window(regions: Regions, window: Sequence[float] | None) -> tuple[Floats, F
             f"window must be (left, right, bottom, top) with left < right, bottom < top; got {window}"
         )
     return numbers[[0, 2]], numbers[[1, 3]]
+
+
+def _cut_by_class(regions: Regions) -> tuple[Polygons, Fills, str]:
+    """Parts of regions with one class each, with the color of their outlines."""
+    cells = decision_boundary(regions).cells
+    return region_polygons(cells.parts), Fills.by_class(cells.classes), "white"
+
+
+def _whole(regions: Regions, color: str | ArrayLike) -> tuple[Polygons, Fills, str]:
+    return region_polygons(regions), Fills.by(regions, color), INK
 
 
 def _add(ax: Axes, polygons: Polygons, paint: Floats, edges: str) -> None:

@@ -88,7 +88,7 @@ def _corner(cut: bool | Sequence[float], lower: Floats, upper: Floats) -> Floats
 
 def _outside(regions: Regions, faces: Polygons, corner: Floats | None) -> Polygons:
     """What is seen from outside: faces on the domain's border and, inside the corner that is cut away, its walls."""
-    border = faces[border_faces(regions, faces)]
+    border = faces[border_faces(regions)]
     if corner is None:
         return border
     parts = []

@@ -95,22 +95,8 @@ def run(
     processes = checked_limits(workers, None, None).workers
     study = _checked_study(name, seeds, quick, data, choices)
     from affinelens.study.report import write_report
-    from affinelens.study.results import Results
-    from affinelens.study.study_directory import StudyDirectory
 
-    built_by = _model_name(model)
-    configurations = study.configurations(None if data is None else Path(data))
-    if model is not None:
-        configurations = [replace(one, build=partial(model, one)) for one in configurations]
-    place = StudyDirectory(Path(directory))
-    place.begin(
-        {
-            "study": name, "seeds": seeds, "data": None if data is None else str(data), "model": built_by,
-            "setup": study.to_json(),
-        },
-        resume=resume,
-    )  # fmt: skip
-    results = Results(study, seeds, configurations, place, built_by)
+    results = _begun(study, Path(directory), seeds, data, model, resume=resume)
     _train(results, processes, progress)
     return write_report(results)
 
@@ -136,6 +122,21 @@ def _checked_study(name: str, seeds: Any, quick: bool, data: Any, choices: dict[
     if data is not None and not study.reads_data:
         raise AffineLensError(f"the study {name} makes its own data; leave data (--data) out")
     return changed(study(**study.quick) if quick else study(), choices)
+
+
+def _begun(study: Study, directory: Path, seeds: int, data: Any, model: Any, *, resume: bool) -> Results:
+    """The results of a study whose directory is made, or is there and holds the same study."""
+    from affinelens.study.results import Results
+    from affinelens.study.study_directory import StudyDirectory
+
+    built_by = _model_name(model)
+    configurations = study.configurations(None if data is None else Path(data))
+    if model is not None:
+        configurations = [replace(one, build=partial(model, one)) for one in configurations]
+    asked = {"study": study.name, "seeds": seeds, "data": None if data is None else str(data), "model": built_by}
+    place = StudyDirectory(directory)
+    place.begin({**asked, "setup": study.to_json()}, resume=resume)
+    return Results(study, seeds, configurations, place, built_by)
 
 
 def _train(results: Results, processes: int, progress: Callable[[StudyProgress], None] | None) -> None:
