@@ -14,7 +14,7 @@ from affinelens.region_set import RegionSet
 from affinelens.study.architectures import mlp
 from affinelens.study.declaration import Claim, Configuration, Figures, MoonsStudy, Sweep, lines
 from affinelens.study.results import Results
-from affinelens.study.setup import PAPER, choice
+from affinelens.study.setup import choice
 from affinelens.track import Snapshot
 
 _TITLES = {"relu": "ReLU", "leaky_relu": "LeakyReLU"}
@@ -27,10 +27,10 @@ class ActivationStudy(MoonsStudy):
     source = "Figure 7"
     quick: ClassVar = {"width": 16, "epochs": (1, 10, 50, 200)}
 
-    epochs: tuple[int, ...] = choice((1, 10, 50, 100, 200, 500), PAPER)
-    width: int = choice(32, PAPER)
-    layers: int = choice(6, PAPER)
-    activations: tuple[str, ...] = choice(("relu", "leaky_relu"), PAPER, tuple(_TITLES))
+    epochs: tuple[int, ...] = choice((1, 10, 50, 100, 200, 500))
+    width: int = choice(32)
+    layers: int = choice(6)
+    activations: tuple[str, ...] = choice(("relu", "leaky_relu"), among=tuple(_TITLES))
     slope: float = choice(0.01, "slope of LeakyReLU below zero, torch's default")
 
     def configurations(self, data: Path | None) -> list[Configuration]:

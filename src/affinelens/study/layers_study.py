@@ -27,9 +27,9 @@ class LayersStudy(MoonsStudy):
     source = "Figure 4"
     quick: ClassVar = {"widened": (64,), "epochs": (1, 10, 50, 200)}
 
-    epochs: tuple[int, ...] = choice((1, 10, 50, 100, 200, 300, 500, 1000, 2000, 5000), PAPER)
-    width: int = choice(32, PAPER)
-    layers: int = choice(5, PAPER)
+    epochs: tuple[int, ...] = choice((1, 10, 50, 100, 200, 300, 500, 1000, 2000, 5000))
+    width: int = choice(32)
+    layers: int = choice(5)
     widened: tuple[int, ...] = choice((64, 128, 256), f"{PAPER}; units of the one layer that is wider")
 
     @property

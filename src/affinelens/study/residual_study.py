@@ -28,8 +28,8 @@ class ResidualStudy(MoonsStudy):
     source = "Table 3"
     quick: ClassVar = {"blocks": (2, 3), "epochs": (20, 100, 500)}
 
-    epochs: tuple[int, ...] = choice((100, 500, 1000, 2000, 5000), PAPER)
-    width: int = choice(32, PAPER)
+    epochs: tuple[int, ...] = choice((100, 500, 1000, 2000, 5000))
+    width: int = choice(32)
     blocks: tuple[int, ...] = choice((2, 3, 4), f"{PAPER}; their inside is that of the authors' experiments")
     norms: tuple[str, ...] = choice(
         ("batch", "none"), "the paper says batch norm, but its numbers fit networks without", tuple(NORMS)

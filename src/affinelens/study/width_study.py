@@ -15,7 +15,7 @@ from affinelens.study.count_curves import count_curves
 from affinelens.study.data.samples import random_points
 from affinelens.study.declaration import Claim, Configuration, Figures, Study, Sweep, combinations, lines
 from affinelens.study.results import Results
-from affinelens.study.setup import PAPER, choice
+from affinelens.study.setup import choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +25,8 @@ class WidthStudy(Study):
     source = "Table 1"
     quick: ClassVar = {"widths": (8, 16, 32), "dimensions": (2, 3, 4), "epochs": (500,)}
 
-    widths: tuple[int, ...] = choice((16, 32, 64), PAPER)
-    dimensions: tuple[int, ...] = choice((2, 3, 4, 5), PAPER)
+    widths: tuple[int, ...] = choice((16, 32, 64))
+    dimensions: tuple[int, ...] = choice((2, 3, 4, 5))
 
     def configurations(self, data: Path | None) -> list[Configuration]:
         return [
