@@ -74,11 +74,34 @@ def test_every_face_has_its_whole_outline() -> None:
         np.testing.assert_array_equal(line[0], line[-1])
 
 
+def test_only_classes_that_are_seen_are_named() -> None:
+    """The third class wins in a small ball around the center, of which nothing is seen from outside."""
+    sides = np.concatenate([np.eye(3), -np.eye(3)])
+    layers = [(sides, np.full(6, -0.1)), (np.vstack([np.zeros(6), -np.ones(6)]), [0.0, 0.01])]
+    rs = al.enumerate(layers, al.Box(-1, 1, dim=3))
+    assert set(rs.column("class")) == {0, 1}
+    names = {text.get_text() for text in rs.plot(color="class", cut=False).get_legend().get_texts()}
+    assert names == {"class 0"}
+
+
+@pytest.mark.parametrize(("corner", "is_seen"), [((-1, 1, -1), False), ((1, -1, 1), False), ((1, 1, 1), True)])
+def test_classes_behind_the_picture_and_in_the_corner_cut_away_are_not_named(corner: Any, is_seen: bool) -> None:
+    """Of the cube's eight regions one has the second class; the viewer stands high at the right, before (1, -1, 1)."""
+    sides = np.concatenate([np.eye(3), -np.eye(3)])
+    outputs = np.vstack([np.zeros(6), [*corner, *np.negative(corner)]])
+    rs = al.enumerate([(sides, np.zeros(6)), (outputs, [0.0, -1.0])], al.Box(-1, 1, dim=3))
+    assert sorted(rs.column("class")) == [0] * 7 + [1]
+    names = {text.get_text() for text in rs.plot(color="class").get_legend().get_texts()}
+    assert ("class 1" in names) == is_seen
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         ({"cut": (0, 0)}, "three numbers"),
+        ({"cut": "yes"}, "three numbers, but got 'yes'"),
         ({"explode": -1.0}, "0 or more"),
+        ({"explode": "a"}, "0 or more, but is 'a'"),
         ({"window": (0, 1, 0, 1)}, "not take window"),
     ],
 )

@@ -32,13 +32,22 @@ _SHORTEST = 1.8
 _LONGEST_SIDE = 4.0
 # The width of a panel, in inches.
 _PANEL = 2.2
-# From which side pictures in space are seen.
-_AZIMUTH = -55.0
+# From which side pictures in space are seen, in degrees.
+AZIMUTH = -55.0
+
+
+class _ShownOnce(Figure):
+    """Notebooks show a figure that is a cell's value, and pyplot's behind the cell; shown as the one it is no other."""
+
+    def _ipython_display_(self) -> None:
+        if "inline" in matplotlib.get_backend():
+            pyplot.close(self)
+        raise NotImplementedError  # IPython then shows it in the usual way
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
     """A figure that shows itself in notebooks and with ``pyplot.show()``."""
-    return pyplot.figure(figsize=size, layout="constrained")
+    return pyplot.figure(figsize=size, layout="constrained", FigureClass=_ShownOnce)
 
 
 def close_picture(picture: Any) -> None:
@@ -107,7 +116,7 @@ def frame_space(
     """Show exactly the box from lower to upper, in the proportions of these sides, seen from so high."""
     ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), zlim=(lower[2], upper[2]))
     ax.set_box_aspect(sides, zoom=0.88)
-    ax.view_init(elev=elevation, azim=_AZIMUTH)
+    ax.view_init(elev=elevation, azim=AZIMUTH)
     ax.set(xlabel=names[0], ylabel=names[1], zlabel=names[2])
     # Where two axes meet in front, only one of them names its end.
     for axis, prune in ((ax.xaxis, "upper"), (ax.yaxis, "both"), (ax.zaxis, "lower")):
@@ -141,7 +150,11 @@ def add_lines(ax: Axes, ends: Floats, colors: Any, width: Any, *, above: int, na
 
 def save_picture(picture: Any, path: str | Path, *, dpi: int = 200) -> Path:
     """Write a figure, or the one that axes are on, as PNG, SVG or PDF; the same picture gives the same bytes."""
-    figure = picture if isinstance(picture, Figure) else picture.figure
+    if not isinstance(picture, Figure | Axes):
+        raise AffineLensError(
+            f"a picture is a figure or axes, as rs.plot() returns them, but got {type(picture).__name__}"
+        )
+    figure: Any = picture if isinstance(picture, Figure) else picture.figure
     target = Path(path)
     kind = target.suffix[1:].lower()
     if kind not in FORMATS:

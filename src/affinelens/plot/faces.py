@@ -32,9 +32,13 @@ def border_faces(regions: Regions) -> Bools:
     return facets.numbers < regions.domain.frame.rows.shape[0]
 
 
-def section(faces: Polygons, axis: int, place: float) -> Polygons:
-    """Where the plane ``t[axis] = place`` meets the regions that the faces enclose."""
-    crosses, crossings = faces.crossings(faces.corners[:, :, axis] - place)
+def section(faces: Polygons, axis: int, place: float, beyond: float = 1.0) -> Polygons:
+    """Where the plane ``t[axis] = place`` meets the regions that the faces enclose.
+
+    Where it runs along facets, it is the regions before it that are meant; beyond it are larger coordinates, or with -1
+    smaller ones.
+    """
+    crosses, crossings = faces.crossings(beyond * (faces.corners[:, :, axis] - place))
     region, points = np.repeat(faces.region, crosses.sum(axis=1)), crossings[crosses]
     points[:, axis] = place
     order = np.argsort(region, kind="stable")

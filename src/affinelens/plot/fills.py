@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 
 from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
+from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.summary.quantities import DESCRIPTIONS, quantity
+from affinelens.plot.given import numbers
 from affinelens.plot.palette import CLASSES, FILLS, NUMBERS, PAPER, colors_of, neighbor_colors
 
 if TYPE_CHECKING:
@@ -88,15 +90,18 @@ def _column(regions: Regions, color: str) -> tuple[Floats, str]:
 
 def _given(regions: Regions, color: ArrayLike) -> tuple[Floats, str]:
     """A number a region as it was given, which has no name."""
-    try:
-        values = np.asarray(color, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise AffineLensError(
-            f"color must be a name ({', '.join(COLORS)}) or a number a region, but got {color!r:.40}"
-        ) from error
+    values = numbers(color, f"color must be a name ({', '.join(COLORS)}) or a number a region")
     if values.shape != (len(regions),):
         raise AffineLensError(f"color must be one number a region, {len(regions)} in all, but has shape {values.shape}")
     return values, ""
+
+
+def painted_parts(regions: Regions, color: str | ArrayLike) -> tuple[Regions, Fills]:
+    """The regions, or by class their parts with one class each, and the color of each."""
+    if isinstance(color, str) and color == CLASS:
+        cells = decision_boundary(regions).cells
+        return cells.parts, Fills.by_class(cells.classes)
+    return regions, Fills.by(regions, color)
 
 
 def class_fills(numbers: Indices) -> Floats:

@@ -16,7 +16,8 @@ from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.geometry.shared_sides import shared_sides
 from affinelens.plot.canvas import add_lines, flat_axes, frame_axes, line_width, plane_size
-from affinelens.plot.fills import CLASS, NEIGHBORS, Fills, explain
+from affinelens.plot.fills import CLASS, NEIGHBORS, explain, painted_parts
+from affinelens.plot.given import classes, numbers, require_dimension
 from affinelens.plot.palette import CLASSES, INK, STAGES, colors_of
 from affinelens.plot.polygons import Polygons, clipped_to_rectangle, region_polygons
 
@@ -68,7 +69,8 @@ def partition(
     lower, upper = _window(regions, window)
     ax = flat_axes(ax, plane_size(lower, upper))
     by_class = isinstance(color, str) and color == CLASS
-    polygons, fills, outline = _cut_by_class(regions) if by_class else _whole(regions, color)
+    parts, fills = painted_parts(regions, color)
+    polygons, outline = region_polygons(parts), "white" if by_class else INK
     if window is not None:
         polygons = clipped_to_rectangle(polygons, lower, upper)
     _add(ax, polygons, fills.paint[polygons.region], "face" if hyperplanes else outline)
@@ -82,17 +84,6 @@ def partition(
         draw_points(ax, plane_points(regions, points), labels)
     frame_axes(ax, lower, upper, axis_names(regions))
     return ax
-
-
-def require_dimension(regions: Regions, dim: int) -> None:
-    """Pictures are for one dimension each, and of something."""
-    if regions.domain.dim != dim:
-        raise AffineLensError(
-            f"this picture is of a domain of dimension {dim}, but the set's has {regions.domain.dim}; enumerate on a "
-            f"Slice of dimension {dim}"
-        )
-    if not len(regions):
-        raise AffineLensError("there is no region to draw; enumerate with a larger limit")
 
 
 def axis_names(regions: Regions) -> list[str]:
@@ -109,18 +100,13 @@ def draw_boundary(ax: Axes, segments: Floats) -> None:
 
 def draw_points(ax: Axes, points: Floats, labels: ArrayLike | None) -> None:
     """Data points, colored by class."""
-    which = np.zeros(len(points), dtype=np.int64) if labels is None else np.asarray(labels).astype(np.int64)
-    if which.shape != (len(points),) or (which < 0).any():
-        raise AffineLensError(
-            f"labels must be a class number for each of the {len(points)} points, but have shape {which.shape}"
-        )
-    fill = [INK] if labels is None else 0.8 * colors_of(which, CLASSES)[:, :3]
+    fill = [INK] if labels is None else 0.8 * colors_of(classes(labels, len(points)), CLASSES)[:, :3]
     ax.scatter(points[:, 0], points[:, 1], s=12, c=fill, edgecolors="white", linewidths=0.5, zorder=5)
 
 
 def plane_points(regions: Regions, points: ArrayLike) -> Floats:
     """Points in the domain's own coordinates; they may be given so, or as inputs."""
-    given = np.asarray(points, dtype=np.float64)
+    given = numbers(points, f"points must be rows of {regions.domain.dim} coordinates")
     domain = regions.domain
     flat = given.reshape(len(given), -1) if given.ndim > 1 else given
     if flat.ndim == 2 and flat.shape[1] == domain.dim and (domain.has_own_coordinates or domain.frame.is_plain):
@@ -133,22 +119,11 @@ def plane_points(regions: Regions, points: ArrayLike) -> Floats:
 def _window(regions: Regions, window: Sequence[float] | None) -> tuple[Floats, Floats]:
     if window is None:
         return regions.domain.frame.lower, regions.domain.frame.upper
-    numbers = np.asarray(window, dtype=np.float64)
-    if numbers.shape != (4,) or not np.isfinite(numbers).all() or numbers[0] >= numbers[1] or numbers[2] >= numbers[3]:
-        raise AffineLensError(
-            f"window must be (left, right, bottom, top) with left < right, bottom < top; got {window}"
-        )
-    return numbers[[0, 2]], numbers[[1, 3]]
-
-
-def _cut_by_class(regions: Regions) -> tuple[Polygons, Fills, str]:
-    """Parts of regions with one class each, with the color of their outlines."""
-    cells = decision_boundary(regions).cells
-    return region_polygons(cells.parts), Fills.by_class(cells.classes), "white"
-
-
-def _whole(regions: Regions, color: str | ArrayLike) -> tuple[Polygons, Fills, str]:
-    return region_polygons(regions), Fills.by(regions, color), INK
+    accepted = "window must be (left, right, bottom, top) with left < right, bottom < top"
+    sides = numbers(window, accepted)
+    if sides.shape != (4,) or not np.isfinite(sides).all() or sides[0] >= sides[1] or sides[2] >= sides[3]:
+        raise AffineLensError(f"{accepted}; got {window!r:.80}")
+    return sides[[0, 2]], sides[[1, 3]]
 
 
 def _add(ax: Axes, polygons: Polygons, paint: Floats, edges: str) -> None:

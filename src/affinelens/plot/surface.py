@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from affinelens.measure.maps.affine_maps import AffineMaps, affine_maps
 from affinelens.plot.canvas import frame_space, solid_axes
 from affinelens.plot.faces import add_faces, lit
 from affinelens.plot.fills import Fills, class_fills
+from affinelens.plot.given import require_dimension
 from affinelens.plot.palette import INK
-from affinelens.plot.partition import axis_names, require_dimension
+from affinelens.plot.partition import axis_names
 from affinelens.plot.polygons import Polygons, region_polygons
 
 if TYPE_CHECKING:
@@ -92,8 +94,8 @@ def _draw_boundary(ax: Any, maps: AffineMaps, boundary: DecisionBoundary) -> Non
 def _draw_output(ax: Any, regions: Regions, output: int, color: str | ArrayLike, legend: bool) -> Polygons:
     maps = affine_maps(regions)
     count = maps.constants.shape[1]
-    if not 0 <= output < count:
-        raise AffineLensError(f"output must be from 0 to {count - 1}, but is {output}")
+    if isinstance(output, bool) or not isinstance(output, Integral) or not 0 <= output < count:
+        raise AffineLensError(f"output must be from 0 to {count - 1}, but is {output!r:.40}")
     fills = Fills.by(regions, color)
     polygons = region_polygons(regions)
     polygons = _lifted(polygons, maps, polygons.region, output)
