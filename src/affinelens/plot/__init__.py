@@ -13,6 +13,7 @@ from affinelens.plot.search_stages import search_stages
 from affinelens.plot.solid import solid
 from affinelens.plot.statistics import layer_bars, volume_histogram
 from affinelens.plot.surface import surface
+from affinelens.plot.training_curves import training_curves
 
 __all__ = [
     "Curve",
@@ -37,5 +38,6 @@ __all__ = [
     "solid",
     "surface",
     "surface_evolution",
+    "training_curves",
     "volume_histogram",
 ]
