@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 import affinelens as al
 from affinelens.cli.commands import commands
 from affinelens.plot import KINDS
-from affinelens.plot.coloring import COLORS
+from affinelens.plot.fills import COLORS
 from support.command_line import run
 from support.plot_sets import drawn_set
 

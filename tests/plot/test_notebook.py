@@ -7,7 +7,6 @@ from io import BytesIO
 from typing import Any
 
 import nbformat
-import numpy as np
 import pytest
 from matplotlib import pyplot
 from nbclient import NotebookClient
@@ -18,6 +17,7 @@ from support.random_networks import random_layers
 SETUP = """
 import numpy as np
 import affinelens as al
+import affinelens.plot
 layers = [([[1, 0], [0, 1]], [0, 0]), ([[1, 1]], [-0.5])]
 rs = al.enumerate(layers, al.Box(-1, 1, dim=2))
 """
@@ -33,9 +33,12 @@ def executed(*cells: str) -> list[list[Any]]:
 # jupyter_core and pyzmq speak of their own future.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 def test_a_notebook_shows_pictures_once() -> None:
-    _, drawn, told, region = executed(SETUP, "rs.plot(color='class');", "rs", "rs.at([0.5, 0.5])")
-    images = [output for output in drawn if "image/png" in output.get("data", {})]
-    assert len(images) == 1
+    _, *pictures, told, region = executed(
+        SETUP, "rs.plot(color='class');", "rs.plot()", "figure = affinelens.plot.search_stages(rs)\nfigure", "figure",
+        "rs", "rs.at([0.5, 0.5])",
+    )  # fmt: skip
+    for drawn in pictures:
+        assert len([output for output in drawn if "image/png" in output.get("data", {})]) == 1
     [display] = told
     assert "data:image/png;base64," in display["data"]["text/html"]
     assert "complete: every region was found" in display["data"]["text/html"]
@@ -66,13 +69,3 @@ def test_a_figure_has_the_proportions_of_the_domain(upper: list[float], ratio: f
     rs = al.enumerate(random_layers([2, 6, 2], 0, bias=1), al.Box([0, 0], upper))
     width, height = rs.plot().figure.get_size_inches()
     assert width / height == pytest.approx(ratio)
-
-
-def test_only_classes_that_are_seen_are_named() -> None:
-    """The third class wins in a small ball around the center, of which nothing is seen from outside."""
-    sides = np.concatenate([np.eye(3), -np.eye(3)])
-    layers = [(sides, np.full(6, -0.1)), (np.vstack([np.zeros(6), -np.ones(6)]), [0.0, 0.01])]
-    rs = al.enumerate(layers, al.Box(-1, 1, dim=3))
-    assert set(rs.column("class")) == {0, 1}
-    names = {text.get_text() for text in rs.plot(color="class", cut=False).get_legend().get_texts()}
-    assert names == {"class 0"}

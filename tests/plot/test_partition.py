@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from matplotlib import colormaps
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import Normalize
@@ -156,6 +157,12 @@ def test_points_are_drawn_where_they_are() -> None:
     assert len(np.unique(ax.collections[-1].get_facecolor(), axis=0)) == 2
 
 
+def test_points_of_a_tensor_that_is_trained_are_drawn() -> None:
+    points = torch.tensor([[0.25, -0.5]], requires_grad=True)
+    ax = REGIONS.plot(points=points, labels=torch.tensor([1]))
+    np.testing.assert_array_equal(ax.collections[-1].get_offsets(), [[0.25, -0.5]])
+
+
 def test_points_on_a_slice_are_inputs_or_slice_coordinates() -> None:
     domain = al.Slice.axes([0.0, 0.5, 0.0], (0, 2), -1, 1)
     regions = al.enumerate([(np.eye(3), np.zeros(3)), (np.ones((1, 3)), np.zeros(1))], domain)
@@ -179,6 +186,10 @@ def test_axes_go_in_and_come_out() -> None:
         ({"window": 3}, "left < right"),
         ({"points": [1.0, 2.0, 3.0]}, "rows of 2 coordinates"),
         ({"points": [[0.0, 0.0]], "labels": [0, 1]}, "for each of the 1 points"),
+        ({"points": [[0.0, 0.0]], "labels": [-1]}, "0 or more, .* but one is -1; number the classes from 0"),
+        ({"points": [[0.0, 0.0]], "labels": [0.5]}, "but one is 0.5"),
+        ({"points": [[0.0, 0.0]], "labels": ["cat"]}, "for each of the 1 points, but got"),
+        ({"points": "data.csv"}, "rows of 2 coordinates, but got 'data.csv'"),
         ({"explode": 1.0}, "does not take explode"),
         ({"ax": 3}, "leave it out"),
     ],

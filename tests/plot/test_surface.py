@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.plot import surface
+from affinelens.plot import faces, surface
 from support.plot_sets import RecordedLines, RecordedPolygons, drawn_set, linear_set
 
 
 @pytest.fixture(autouse=True)
 def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(surface.__globals__, "Poly3DCollection", RecordedPolygons)
+    monkeypatch.setattr(faces, "Poly3DCollection", RecordedPolygons)
     monkeypatch.setitem(surface.__globals__, "Line3DCollection", RecordedLines)
 
 

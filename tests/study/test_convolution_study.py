@@ -17,9 +17,9 @@ from torch import nn
 import affinelens as al
 from affinelens import study
 from affinelens.errors import MissingExtraError
-from affinelens.study.convolution_study import STUDY
+from affinelens.study.architectures import lenet, strided_cnn
+from affinelens.study.convolution_study import ConvolutionStudy
 from affinelens.study.data.image_sets import image_set
-from affinelens.study.image_architectures import lenet, strided_cnn
 from affinelens.study.setup import Setup
 from support.image_files import write_cifar10, write_mnist
 
@@ -110,13 +110,10 @@ class _Found:
         self._orders = orders
         self.configurations = [SimpleNamespace(labels={"data": "MNIST", "network": kind}) for kind in orders]
 
-    def last_epoch_of(self, labels: dict[str, str]) -> int:
-        return 1
-
     def samples(self, labels: dict[str, str], seed: int) -> Any:
         return SimpleNamespace(points=np.zeros((1, 1, 28, 28)))
 
-    def select(self, epoch: int, data: str, network: str) -> list[dict[str, Any]]:
+    def select(self, data: str, network: str) -> list[dict[str, Any]]:
         others = {"grid_order_by_chance": 0.1, "quadrilaterals": 0.5, "area_variation": 1.0}
         inputs = {"first_input": 28 + 3, "second_input": 4 * 28 + 1}
         return [
@@ -127,8 +124,8 @@ class _Found:
 
 
 def test_the_claim_is_about_the_mean_of_every_seed_and_names_exceptions() -> None:
-    (claim,) = STUDY.claims(STUDY.full, _Found({"MLP": [[0.2, 0.5], [0.1, 0.1]], "CNN": [[0.9, 0.4], [0.8, 0.8]]}))  # type: ignore[arg-type]
+    (claim,) = ConvolutionStudy().claims(_Found({"MLP": [[0.2, 0.5], [0.1, 0.1]], "CNN": [[0.9, 0.4], [0.8, 0.8]]}))  # type: ignore[arg-type]
     assert claim.holds
     assert "3 of 4 planes (on the other the two pixels are 3 apart)" in claim.evidence
-    (claim,) = STUDY.claims(STUDY.full, _Found({"MLP": [[0.2], [0.5]], "CNN": [[0.9], [0.4]]}))  # type: ignore[arg-type]
+    (claim,) = ConvolutionStudy().claims(_Found({"MLP": [[0.2], [0.5]], "CNN": [[0.9], [0.4]]}))  # type: ignore[arg-type]
     assert not claim.holds

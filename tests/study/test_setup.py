@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import affinelens as al
-from affinelens.study.activation_study import ActivationSetup
+from affinelens.study.activation_study import ActivationStudy
 from affinelens.study.setup import Setup, changed
 
 
@@ -18,7 +18,7 @@ def test_texts_and_values_mean_the_same() -> None:
 
 def test_a_single_value_is_a_list_of_one() -> None:
     assert changed(Setup(), {"epochs": 7}).epochs == (7,)
-    assert changed(ActivationSetup(), {"activations": "relu"}).activations == ("relu",)
+    assert changed(ActivationStudy(), {"activations": "relu"}).activations == ("relu",)
 
 
 @pytest.mark.parametrize(
@@ -45,5 +45,5 @@ def test_what_makes_no_sense_is_refused(options: dict[str, object], sentence: st
 
 
 def test_every_choice_has_a_reason() -> None:
-    assert all(why for _, _, why in ActivationSetup().reasons())
-    assert ("epochs", "1,10,50,100,200,500", "as the paper has it") in ActivationSetup().reasons()
+    assert all(why for _, _, why in ActivationStudy().reasons())
+    assert ("epochs", "1,10,50,100,200,500", "as the paper has it") in ActivationStudy().reasons()

@@ -27,7 +27,7 @@ def test_a_study_leaves_every_promised_file(name: str, tmp_path: Path) -> None:
     place = tmp_path / name
     report = run(name, place)
     assert report == place / "report.md"
-    configurations = find(name).configurations(al.study.setup.changed(find(name).full, SMALL[name]), None)
+    configurations = al.study.setup.changed(find(name)(), SMALL[name]).configurations(None)
     table = rows(place)
     epochs = json.loads((place / "config.json").read_text())["setup"]["epochs"]
     assert len(table) == len(configurations) * 2 * len(epochs)

@@ -250,6 +250,31 @@ def test_a_record_is_saved_and_read_again(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.iterdir() if path != place]
 
 
+def test_a_record_is_drawn_over_its_steps(tmp_path: Path) -> None:
+    tracker = al.track(BOX, metrics=["volume_max"], keep=False, unit="step")
+    with pytest.raises(al.AffineLensError, match="nothing measured to draw; call the tracker with a model first"):
+        tracker.plot()
+    trained(classifier(), 3, tracker)
+    record = al.load_record(tracker.save(tmp_path / "record"))
+    for drawn in (tracker.plot(), record.plot()):
+        assert drawn.get_xlabel() == "step"
+        by_name = {line.get_label(): line.get_ydata().tolist() for line in drawn.lines}
+        assert by_name["regions"] == [row["regions"] for row in tracker.table]
+        assert by_name["after stage 1"] == [row["layer_1"] for row in tracker.table]
+    [line] = record.plot(columns="volume_max").lines
+    assert line.get_ydata().tolist() == [row["volume_max"] for row in tracker.table]
+    with pytest.raises(al.AffineLensError, match="no column 'volume' with numbers; did you mean volume_max"):
+        record.plot(columns=["seconds", "volume"])
+
+
+def test_steps_that_could_not_be_measured_are_left_out_of_the_curves() -> None:
+    tracker = al.track(al.Box(-1, 1, dim=1), max_regions=2)
+    for step, bend in enumerate((2.0, -2.0, 0.5)):
+        tracker(layers(bend), step)
+    assert tracker.table[2]["regions"] is None
+    assert tracker.plot().lines[-1].get_xdata().tolist() == [0, 1]
+
+
 def test_a_record_never_replaces_something_else(tmp_path: Path) -> None:
     tracker = al.track(al.Box(-1, 1, dim=1))
     tracker(layers(0.5), 0)

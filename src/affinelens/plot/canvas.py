@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, MissingExtraError
 
@@ -16,6 +18,7 @@ try:
     import matplotlib
     from matplotlib import pyplot
     from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 except ImportError as missing:
@@ -29,13 +32,22 @@ _SHORTEST = 1.8
 _LONGEST_SIDE = 4.0
 # The width of a panel, in inches.
 _PANEL = 2.2
-# From which side pictures in space are seen.
-_AZIMUTH = -55.0
+# From which side pictures in space are seen, in degrees.
+AZIMUTH = -55.0
+
+
+class _ShownOnce(Figure):
+    """Notebooks show a figure that is a cell's value, and pyplot's behind the cell; shown as the one it is no other."""
+
+    def _ipython_display_(self) -> None:
+        if "inline" in matplotlib.get_backend():
+            pyplot.close(self)
+        raise NotImplementedError  # IPython then shows it in the usual way
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
     """A figure that shows itself in notebooks and with ``pyplot.show()``."""
-    return pyplot.figure(figsize=size, layout="constrained")
+    return pyplot.figure(figsize=size, layout="constrained", FigureClass=_ShownOnce)
 
 
 def close_picture(picture: Any) -> None:
@@ -104,7 +116,7 @@ def frame_space(
     """Show exactly the box from lower to upper, in the proportions of these sides, seen from so high."""
     ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), zlim=(lower[2], upper[2]))
     ax.set_box_aspect(sides, zoom=0.88)
-    ax.view_init(elev=elevation, azim=_AZIMUTH)
+    ax.view_init(elev=elevation, azim=AZIMUTH)
     ax.set(xlabel=names[0], ylabel=names[1], zlabel=names[2])
     # Where two axes meet in front, only one of them names its end.
     for axis, prune in ((ax.xaxis, "upper"), (ax.yaxis, "both"), (ax.zaxis, "lower")):
@@ -125,9 +137,24 @@ def count_places(ax: Axes) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
+def line_width(count: int) -> float:
+    """Thinner outlines the more regions there are."""
+    return float(np.clip(12 / np.sqrt(max(count, 1)), 0.05, 0.7))
+
+
+def add_lines(ax: Axes, ends: Floats, colors: Any, width: Any, *, above: int, name: str = "") -> None:
+    """Draw straight lines between pairs of points, above what has a lower number; a legend has their name."""
+    lines = LineCollection(list(ends), colors=colors, linewidths=width, capstyle="round", zorder=above, label=name)
+    ax.add_collection(lines)
+
+
 def save_picture(picture: Any, path: str | Path, *, dpi: int = 200) -> Path:
     """Write a figure, or the one that axes are on, as PNG, SVG or PDF; the same picture gives the same bytes."""
-    figure = picture if isinstance(picture, Figure) else picture.figure
+    if not isinstance(picture, Figure | Axes):
+        raise AffineLensError(
+            f"a picture is a figure or axes, as rs.plot() returns them, but got {type(picture).__name__}"
+        )
+    figure: Any = picture if isinstance(picture, Figure) else picture.figure
     target = Path(path)
     kind = target.suffix[1:].lower()
     if kind not in FORMATS:

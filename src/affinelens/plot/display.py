@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from affinelens.errors import AffineLensError
 from affinelens.plot.function_graph import graph
+from affinelens.plot.given import require_regions
 from affinelens.plot.image_slice import image_slice
 from affinelens.plot.partition import partition
 from affinelens.plot.search_stages import search_stages
@@ -41,6 +42,7 @@ def picture(regions: Regions, kind: str = "regions", **options: Any) -> Any:
 
 def _chosen(regions: Regions, kind: str, options: dict[str, Any]) -> Any:
     """What draws such a picture, after making sure that it takes the options."""
+    require_regions(regions)
     dim = regions.domain.dim
     if kind not in KINDS:
         raise AffineLensError(f"there is no picture {kind!r:.40}; take one of {', '.join(KINDS)}")

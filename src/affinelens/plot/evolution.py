@@ -85,6 +85,11 @@ def animation(snapshots: Sequence[Snapshot], path: str | Path, *, seconds: float
 def _require_some(snapshots: Sequence[Snapshot], columns: int = 1) -> None:
     if columns < 1:
         raise AffineLensError(f"columns must be at least 1, but is {columns}")
+    if not isinstance(snapshots, Sequence) or not all(hasattr(snapshot, "label") for snapshot in snapshots):
+        raise AffineLensError(
+            f"snapshots must be a list of such as have a label and regions, like those of a training record "
+            f"(tracker.snapshots), but got {snapshots!r:.60}"
+        )
     if not len(snapshots):
         raise AffineLensError("there is no snapshot to draw; give at least one, with a label and regions")
 

@@ -13,13 +13,24 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from affinelens.array_types import Floats, Indices
-from affinelens.measure.summary.quantities import quantity
-from affinelens.plot.coloring import CLASS, NEIGHBORS, PLAIN, column
+from affinelens.errors import AffineLensError
+from affinelens.measure.decision.decision_boundary import decision_boundary
+from affinelens.measure.summary.quantities import DESCRIPTIONS, quantity
+from affinelens.plot.given import numbers
 from affinelens.plot.palette import CLASSES, FILLS, NUMBERS, PAPER, colors_of, neighbor_colors
 
 if TYPE_CHECKING:
     from affinelens.regions import Regions
 
+NEIGHBORS, CLASS, PLAIN = "neighbors", "class", "plain"
+# Shorter names for columns, and what they are called in a legend.
+_SHORT = {
+    "gradient": ("jacobian_norm", "gradient norm"),
+    "facets": ("facet_count", "facets"),
+    "vertices": ("vertex_count", "vertices"),
+}
+_LOGARITHMIC = ("volume", "inradius")
+COLORS = (NEIGHBORS, CLASS, "volume", *_SHORT, "output", PLAIN)
 # At most so many classes or stages are named beside a picture.
 _MOST_NAMED = 12
 # Colors spread over the numbers from this percentile on, so that a few tiny regions do not take most of them.
@@ -46,9 +57,9 @@ class Fills:
             return cls(colors_of(neighbor_colors(regions), FILLS))
         if word == CLASS:
             return cls.by_class(quantity(regions, "class"))
-        shown = column(regions, color)
-        scale = ScalarMappable(_norm(shown.values, logarithmic=shown.logarithmic), NUMBERS)
-        return cls(np.asarray(scale.to_rgba(shown.values)), scale=scale, name=shown.name)
+        values, name = _given(regions, color) if word is None else _column(regions, word)
+        scale = ScalarMappable(_norm(values, logarithmic=name in _LOGARITHMIC), NUMBERS)
+        return cls(np.asarray(scale.to_rgba(values)), scale=scale, name=name)
 
     @classmethod
     def by_class(cls, classes: Indices) -> Fills:
@@ -62,6 +73,35 @@ class Fills:
             named = np.unique(self.classes[numbers])
             paint = class_fills(named)
             explain(ax, [Patch(color=paint[i], label=f"class {k}") for i, k in enumerate(named.tolist())])
+
+
+def _column(regions: Regions, color: str) -> tuple[Floats, str]:
+    """A number a region by name, and what it is called."""
+    name, shown = _SHORT.get(color, (color, color.replace("_", " ")))
+    if name not in DESCRIPTIONS:
+        raise AffineLensError(
+            f"color {color!r:.40} is unknown; take one of {', '.join(COLORS)}, a column of rs.columns, or an array"
+        )
+    values = np.asarray(quantity(regions, name), dtype=np.float64)
+    if values.ndim > 1 and name != "output":
+        raise AffineLensError(f"color {color!r} has {values[0].size} numbers a region; give one of them as an array")
+    return values if values.ndim == 1 else values[:, 0], shown
+
+
+def _given(regions: Regions, color: ArrayLike) -> tuple[Floats, str]:
+    """A number a region as it was given, which has no name."""
+    values = numbers(color, f"color must be a name ({', '.join(COLORS)}) or a number a region")
+    if values.shape != (len(regions),):
+        raise AffineLensError(f"color must be one number a region, {len(regions)} in all, but has shape {values.shape}")
+    return values, ""
+
+
+def painted_parts(regions: Regions, color: str | ArrayLike) -> tuple[Regions, Fills]:
+    """The regions, or by class their parts with one class each, and the color of each."""
+    if isinstance(color, str) and color == CLASS:
+        cells = decision_boundary(regions).cells
+        return cells.parts, Fills.by_class(cells.classes)
+    return regions, Fills.by(regions, color)
 
 
 def class_fills(numbers: Indices) -> Floats:

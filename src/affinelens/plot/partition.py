@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
@@ -15,11 +15,11 @@ from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.geometry.shared_sides import shared_sides
-from affinelens.plot.canvas import flat_axes, frame_axes, plane_size
-from affinelens.plot.coloring import CLASS, NEIGHBORS
-from affinelens.plot.fills import Fills, explain
+from affinelens.plot.canvas import add_lines, flat_axes, frame_axes, line_width, plane_size
+from affinelens.plot.fills import CLASS, NEIGHBORS, explain, painted_parts
+from affinelens.plot.given import classes, numbers, require_dimension
 from affinelens.plot.palette import CLASSES, INK, STAGES, colors_of
-from affinelens.plot.polygons import Polygons, class_polygons, clipped_to_rectangle, region_polygons
+from affinelens.plot.polygons import Polygons, clipped_to_rectangle, region_polygons
 
 if TYPE_CHECKING:
     from affinelens.regions import Regions
@@ -69,16 +69,13 @@ def partition(
     lower, upper = _window(regions, window)
     ax = flat_axes(ax, plane_size(lower, upper))
     by_class = isinstance(color, str) and color == CLASS
-    if by_class:
-        cells = decision_boundary(regions).cells
-        polygons, fills, outline = class_polygons(cells), Fills.by_class(cells.classes), "white"
-    else:
-        polygons, fills, outline = region_polygons(regions), Fills.by(regions, color), INK
+    parts, fills = painted_parts(regions, color)
+    polygons, outline = region_polygons(parts), "white" if by_class else INK
     if window is not None:
         polygons = clipped_to_rectangle(polygons, lower, upper)
-    _add(ax, polygons, fills.paint[polygons.origin], "face" if hyperplanes else outline)
+    _add(ax, polygons, fills.paint[polygons.region], "face" if hyperplanes else outline)
     if legend:
-        fills.explain(ax, polygons.origin)
+        fills.explain(ax, polygons.region)
     if hyperplanes:
         _draw_hyperplanes(ax, regions, legend=legend)
     if boundary or (by_class and boundary is None):
@@ -89,17 +86,6 @@ def partition(
     return ax
 
 
-def require_dimension(regions: Regions, dim: int) -> None:
-    """Pictures are for one dimension each, and of something."""
-    if regions.domain.dim != dim:
-        raise AffineLensError(
-            f"this picture is of a domain of dimension {dim}, but the set's has {regions.domain.dim}; enumerate on a "
-            f"Slice of dimension {dim}"
-        )
-    if not len(regions):
-        raise AffineLensError("there is no region to draw; enumerate with a larger limit")
-
-
 def axis_names(regions: Regions) -> list[str]:
     """Coordinates are inputs or, where some are fixed or on a slice, the domain's own."""
     letter = "x" if regions.domain.frame.is_plain else "t"
@@ -108,28 +94,19 @@ def axis_names(regions: Regions) -> list[str]:
 
 def draw_boundary(ax: Axes, segments: Floats) -> None:
     """The decision boundary: dark on a light band, so that it shows on every color."""
-    ax.add_collection(LineCollection(list(segments), colors="white", linewidths=3.2, capstyle="round", zorder=3))
-    ax.add_collection(
-        LineCollection(
-            list(segments), colors=INK, linewidths=1.4, capstyle="round", zorder=4, label="decision boundary"
-        )
-    )
+    add_lines(ax, segments, "white", 3.2, above=3)
+    add_lines(ax, segments, INK, 1.4, above=4, name="decision boundary")
 
 
 def draw_points(ax: Axes, points: Floats, labels: ArrayLike | None) -> None:
     """Data points, colored by class."""
-    which = np.zeros(len(points), dtype=np.int64) if labels is None else np.asarray(labels).astype(np.int64)
-    if which.shape != (len(points),) or (which < 0).any():
-        raise AffineLensError(
-            f"labels must be a class number for each of the {len(points)} points, but have shape {which.shape}"
-        )
-    fill = [INK] if labels is None else 0.8 * colors_of(which, CLASSES)[:, :3]
+    fill = [INK] if labels is None else 0.8 * colors_of(classes(labels, len(points)), CLASSES)[:, :3]
     ax.scatter(points[:, 0], points[:, 1], s=12, c=fill, edgecolors="white", linewidths=0.5, zorder=5)
 
 
 def plane_points(regions: Regions, points: ArrayLike) -> Floats:
     """Points in the domain's own coordinates; they may be given so, or as inputs."""
-    given = np.asarray(points, dtype=np.float64)
+    given = numbers(points, f"points must be rows of {regions.domain.dim} coordinates")
     domain = regions.domain
     flat = given.reshape(len(given), -1) if given.ndim > 1 else given
     if flat.ndim == 2 and flat.shape[1] == domain.dim and (domain.has_own_coordinates or domain.frame.is_plain):
@@ -139,20 +116,14 @@ def plane_points(regions: Regions, points: ArrayLike) -> Floats:
     raise AffineLensError(f"points must be rows of {domain.dim} coordinates, but have shape {given.shape}")
 
 
-def line_width(count: int) -> float:
-    """Thinner outlines the more regions there are."""
-    return float(np.clip(12 / np.sqrt(max(count, 1)), 0.05, 0.7))
-
-
 def _window(regions: Regions, window: Sequence[float] | None) -> tuple[Floats, Floats]:
     if window is None:
         return regions.domain.frame.lower, regions.domain.frame.upper
-    numbers = np.asarray(window, dtype=np.float64)
-    if numbers.shape != (4,) or not np.isfinite(numbers).all() or numbers[0] >= numbers[1] or numbers[2] >= numbers[3]:
-        raise AffineLensError(
-            f"window must be (left, right, bottom, top) with left < right, bottom < top; got {window}"
-        )
-    return numbers[[0, 2]], numbers[[1, 3]]
+    accepted = "window must be (left, right, bottom, top) with left < right, bottom < top"
+    sides = numbers(window, accepted)
+    if sides.shape != (4,) or not np.isfinite(sides).all() or sides[0] >= sides[1] or sides[2] >= sides[3]:
+        raise AffineLensError(f"{accepted}; got {window!r:.80}")
+    return sides[[0, 2]], sides[[1, 3]]
 
 
 def _add(ax: Axes, polygons: Polygons, paint: Floats, edges: str) -> None:
@@ -166,9 +137,7 @@ def _add(ax: Axes, polygons: Polygons, paint: Floats, edges: str) -> None:
 
 def _draw_hyperplanes(ax: Axes, regions: Regions, *, legend: bool) -> None:
     sides = shared_sides(regions)
-    colors = colors_of(sides.stages, STAGES)
-    width = 1.4 * line_width(len(regions))
-    ax.add_collection(LineCollection(list(sides.ends), colors=colors, linewidths=width, capstyle="round", zorder=2))
+    add_lines(ax, sides.ends, colors_of(sides.stages, STAGES), 1.4 * line_width(len(regions)), above=2)
     stages = np.unique(sides.stages)
     if legend:
         named = colors_of(stages, STAGES)

@@ -37,23 +37,26 @@ class Panel:
         return f"{count}\n{self.caption}" if self.caption else count
 
 
-def partition_rows(rows: Mapping[str, Sequence[Panel]], **options: Any) -> Figure:
+def partition_rows(rows: Mapping[str, Sequence[Panel | Regions]], **options: Any) -> Figure:
     """Draw a row of partitions under each name, each partition with its number of regions beneath.
 
     Options are those of a partition; neighboring regions differ in color if nothing else is asked for.
     """
-    across = max((len(panels) for panels in rows.values()), default=0)
+    panelled = {
+        name: [one if isinstance(one, Panel) else Panel(one) for one in of_row] for name, of_row in rows.items()
+    }
+    across = max((len(panels) for panels in panelled.values()), default=0)
     if not across:
         raise AffineLensError("there is no partition to draw; give at least one row with one")
     width, height = _PANEL
     figure = new_figure((width * across, height * len(rows)))
-    for number, (name, panels) in enumerate(rows.items()):
+    for number, (name, panels) in enumerate(panelled.items()):
         for column, panel in enumerate(panels):
             ax = figure.add_subplot(len(rows), across, number * across + column + 1)
             draw_panel(ax, panel.regions, panel.text, **options)
             if column == 0:
                 ax.set_ylabel(name)
-    if sum(len(panel.regions) for panels in rows.values() for panel in panels) > _MOST_VECTORS:
+    if sum(len(panel.regions) for panels in panelled.values() for panel in panels) > _MOST_VECTORS:
         for ax in figure.axes:
             ax.set_rasterization_zorder(_BELOW_TEXT)
     return figure

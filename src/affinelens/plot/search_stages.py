@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.shared_sides import SharedSides, shared_sides
-from affinelens.plot.canvas import frame_axes, panels
+from affinelens.plot.canvas import add_lines, frame_axes, line_width, panels
+from affinelens.plot.given import numbers, require_dimension
 from affinelens.plot.palette import FILLS, INK, STAGES, colors_of, distinct_colors
-from affinelens.plot.partition import axis_names, line_width, plane_points, require_dimension
+from affinelens.plot.partition import axis_names, plane_points
 from affinelens.plot.polygons import Polygons, region_polygons
 from affinelens.regions import located
 
@@ -36,8 +37,8 @@ def search_stages(regions: Regions, *, at: ArrayLike | None = None) -> Figure:
     if not depth:
         raise AffineLensError("the network has no stage that could be shown")
     sides, polygons = shared_sides(regions), region_polygons(regions)
-    here = None if at is None else plane_points(regions, np.asarray(at, dtype=np.float64)[None])
-    home = None if at is None else int(located(regions, np.asarray(at, dtype=np.float64)))
+    here = None if at is None else plane_points(regions, numbers(at, "at must be a point")[None])
+    home = None if at is None else int(located(regions, numbers(at, "at must be a point")))
     if home == -1:
         raise AffineLensError(f"the point {at!r:.60} lies in none of the regions; give one inside the domain")
     figure, axes = panels(depth)
@@ -81,6 +82,4 @@ def _draw(ax: Axes, polygons: Polygons, sides: SharedSides, cell: Indices, paint
     is_new = sides.stages[shown] == stage
     paints = np.where(is_new[:, None], colors_of(np.array([stage]), STAGES), to_rgba_array(INK))
     width = line_width(int(cell.max()) + 1) * np.where(is_new, 1.6, 0.9)
-    ax.add_collection(
-        LineCollection(list(sides.ends[shown]), colors=paints, linewidths=width, capstyle="round", zorder=2)
-    )
+    add_lines(ax, sides.ends[shown], paints, width, above=2)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from numpy.typing import ArrayLike
 
-from affinelens.array_types import Floats
+from affinelens.array_types import Bools, Floats
 from affinelens.errors import AffineLensError
-from affinelens.plot.canvas import frame_space, solid_axes
-from affinelens.plot.faces import border_faces, lit, region_faces, section
+from affinelens.plot.canvas import AZIMUTH, frame_space, solid_axes
+from affinelens.plot.faces import add_faces, border_faces, lit, region_faces, section
 from affinelens.plot.fills import Fills
-from affinelens.plot.palette import INK
-from affinelens.plot.partition import axis_names, line_width, require_dimension
+from affinelens.plot.given import numbers, require_dimension
+from affinelens.plot.partition import axis_names
 from affinelens.plot.polygons import Polygons
 
 if TYPE_CHECKING:
@@ -61,24 +61,20 @@ def solid(
     fills = Fills.by(regions, color)
     faces = region_faces(regions)
     lower, upper = regions.domain.frame.lower, regions.domain.frame.upper
-    if explode < 0 or not np.isfinite(explode):
-        raise AffineLensError(f"explode must be 0 or more, but is {explode}")
+    if isinstance(explode, bool) or not isinstance(explode, Real) or not 0 <= explode < np.inf:
+        raise AffineLensError(f"explode must be 0 or more, but is {explode!r:.40}")
     if explode > 0:
         away = regions.local.points - 0.5 * (lower + upper)
         shown = faces.with_corners(faces.corners + explode * away[faces.region][:, None])
+        seen = np.ones(len(shown), dtype=bool)
         lower, upper = shown.corners.min(axis=(0, 1)), shown.corners.max(axis=(0, 1))
     else:
-        shown = _outside(regions, faces, _corner(cut, lower, upper))
-    paint = lit(shown, fills.paint[shown.region], _LIGHT, _IN_SHADE)
-    collection = Poly3DCollection(
-        shown.rings(), facecolors=paint, edgecolors=INK, linewidths=line_width(len(shown)), zsort="average"
-    )
-    ax.add_collection3d(collection)
-    sides = upper - lower
-    aspect = (sides / sides.max()).tolist() if sides.max() <= _LONGEST_SIDE * sides.min() else [1.0, 1.0, 1.0]
+        shown, seen = _outside(regions, faces, _corner(cut, lower, upper))
+    add_faces(ax, shown, lit(shown, fills.paint[shown.region], _LIGHT, _IN_SHADE))
+    aspect = _proportions(upper - lower).tolist()
     frame_space(ax, lower, upper, axis_names(regions), sides=aspect, elevation=_ELEVATION)
     if legend:
-        fills.explain(ax, np.unique(shown.region))
+        fills.explain(ax, shown.region[seen])
     return ax
 
 
@@ -86,17 +82,18 @@ def _corner(cut: bool | Sequence[float], lower: Floats, upper: Floats) -> Floats
     """Where the corner that is cut away begins, if one is."""
     if isinstance(cut, bool):
         return 0.5 * (lower + upper) if cut else None
-    corner = np.asarray(cut, dtype=np.float64)
+    accepted = "cut must be True, False or a point of three numbers"
+    corner = numbers(cut, accepted)
     if corner.shape != (3,) or not np.isfinite(corner).all():
-        raise AffineLensError(f"cut must be True, False or a point of three numbers, but got {cut!r:.60}")
+        raise AffineLensError(f"{accepted}, but got {cut!r:.60}")
     return corner
 
 
-def _outside(regions: Regions, faces: Polygons, corner: Floats | None) -> Polygons:
-    """What is seen from outside: faces on the domain's border and, inside the corner that is cut away, its walls."""
-    border = faces[border_faces(regions, faces)]
+def _outside(regions: Regions, faces: Polygons, corner: Floats | None) -> tuple[Polygons, Bools]:
+    """Faces on the domain's border and, inside the corner that is cut away, its walls; and which the viewer sees."""
+    border = faces[border_faces(regions)]
     if corner is None:
-        return border
+        return border, _towards_viewer(regions, border)
     parts = []
     for axis, side in enumerate(_CUT_SIDES):  # the border without the corner, as three convex parts
         part = border
@@ -104,9 +101,26 @@ def _outside(regions: Regions, faces: Polygons, corner: Floats | None) -> Polygo
             part = part.beyond(before, corner[before], _CUT_SIDES[before])
         parts.append(part.beyond(axis, corner[axis], -side))
     for axis in range(3):
-        wall = section(faces, axis, float(corner[axis]))
+        wall = section(faces, axis, float(corner[axis]), _CUT_SIDES[axis])
         for other in range(3):
             if other != axis:
                 wall = wall.beyond(other, corner[other], _CUT_SIDES[other])
         parts.append(wall)
-    return Polygons.joined(parts)
+    shown = Polygons.joined(parts)
+    is_wall = np.arange(len(shown)) >= len(shown) - sum(map(len, parts[3:]))
+    return shown, is_wall | _towards_viewer(regions, shown)
+
+
+def _towards_viewer(regions: Regions, border: Polygons) -> Bools:
+    """Whether faces on the border, which turn their back to their region, turn to the viewer."""
+    away = border.corners[:, 0] - regions.local.points[border.region]
+    outwards = border.normals * np.sign((border.normals * away).sum(axis=1))[:, None]
+    azimuth, elevation = np.radians([AZIMUTH, _ELEVATION])
+    viewer = [np.cos(azimuth) * np.cos(elevation), np.sin(azimuth) * np.cos(elevation), np.sin(elevation)]
+    sides = regions.domain.frame.upper - regions.domain.frame.lower
+    return np.asarray(outwards @ (viewer * sides / _proportions(sides)) > 0)
+
+
+def _proportions(sides: Floats) -> Floats:
+    """How long the sides are in the picture."""
+    return sides / sides.max() if sides.max() <= _LONGEST_SIDE * sides.min() else np.ones(3)

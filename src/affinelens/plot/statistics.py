@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.volumes import volumes
 from affinelens.plot.canvas import count_places, flat_axes, frame_chart
+from affinelens.plot.given import require_regions
 from affinelens.plot.palette import FILLS, INK, STAGES, colors_of
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 def volume_histogram(regions: Regions, ax: Axes | None = None, *, bins: int = 40) -> Axes:
     """Draw how many regions have which volume, on a logarithmic scale."""
+    require_regions(regions)
     sizes = volumes(regions)
     shown = sizes[sizes > 0]
     if not len(shown):
@@ -36,6 +38,7 @@ def volume_histogram(regions: Regions, ax: Axes | None = None, *, bins: int = 40
 
 def layer_bars(regions: Regions, ax: Axes | None = None) -> Axes:
     """Draw how many cells the first l stages make, for each l."""
+    require_regions(regions)
     counts = regions.layer_counts
     ax = flat_axes(ax, (max(3.0, 1.5 + 0.7 * len(counts)), 3.2))
     stages = np.arange(1, len(counts) + 1)

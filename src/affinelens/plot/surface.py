@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
+from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from numpy.typing import ArrayLike
 
 from affinelens.array_types import Floats, Indices
@@ -13,11 +14,12 @@ from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_maps
 from affinelens.plot.canvas import frame_space, solid_axes
-from affinelens.plot.faces import lit
+from affinelens.plot.faces import add_faces, lit
 from affinelens.plot.fills import Fills, class_fills
+from affinelens.plot.given import require_dimension
 from affinelens.plot.palette import INK
-from affinelens.plot.partition import axis_names, line_width, require_dimension
-from affinelens.plot.polygons import Polygons, class_polygons, region_polygons
+from affinelens.plot.partition import axis_names
+from affinelens.plot.polygons import Polygons, region_polygons
 
 if TYPE_CHECKING:
     from affinelens.measure.decision.decision_boundary import DecisionBoundary
@@ -29,6 +31,8 @@ _HEIGHT = 0.7
 _ELEVATION = 42.0
 _LIGHT = np.array([0.3, -0.4, 0.87])
 _IN_SHADE = 0.65
+# How wide outlines are; beside those in other pictures they would hide the shading.
+_OUTLINE = 0.6
 
 
 def surface(
@@ -60,23 +64,23 @@ def surface(
 
 def _draw_classes(ax: Any, regions: Regions, legend: bool) -> Polygons:
     maps, boundary = affine_maps(regions), decision_boundary(regions)
-    classes, pieces = boundary.cells.classes, class_polygons(boundary.cells)
+    cells, pieces = boundary.cells, region_polygons(boundary.cells.parts)
     outputs = maps.constants.shape[1]
-    winner = classes if outputs > 1 else np.zeros_like(classes)
-    lifted = [_lifted(maps, pieces, winner)]
-    fills = Fills.by_class(classes)
+    winner = cells.classes if outputs > 1 else np.zeros_like(cells.classes)
+    lifted = [_lifted(pieces, maps, cells.regions, winner)]
+    fills = Fills.by_class(cells.classes)
     paints = [_lit(lifted[0], fills.paint)]
     if outputs == 2:
-        lifted.append(_lifted(maps, pieces, 1 - winner))
+        lifted.append(_lifted(pieces, maps, cells.regions, 1 - winner))
         beneath = class_fills(1 - winner)
         beneath[:, 3] = 0.35
         paints.append(_lit(lifted[1], beneath))
     drawn = Polygons.joined(lifted)
-    _add(ax, drawn, np.concatenate(paints))
+    add_faces(ax, drawn, np.concatenate(paints), width=_OUTLINE)
     if len(boundary):
         _draw_boundary(ax, maps, boundary)
     if legend:
-        fills.explain(ax, pieces.origin)
+        fills.explain(ax, pieces.region)
     return drawn
 
 
@@ -90,19 +94,20 @@ def _draw_boundary(ax: Any, maps: AffineMaps, boundary: DecisionBoundary) -> Non
 def _draw_output(ax: Any, regions: Regions, output: int, color: str | ArrayLike, legend: bool) -> Polygons:
     maps = affine_maps(regions)
     count = maps.constants.shape[1]
-    if not 0 <= output < count:
-        raise AffineLensError(f"output must be from 0 to {count - 1}, but is {output}")
+    if isinstance(output, bool) or not isinstance(output, Integral) or not 0 <= output < count:
+        raise AffineLensError(f"output must be from 0 to {count - 1}, but is {output!r:.40}")
     fills = Fills.by(regions, color)
-    polygons = _lifted(maps, region_polygons(regions), np.full(len(regions), output))
-    _add(ax, polygons, _lit(polygons, fills.paint[polygons.region]))
+    polygons = region_polygons(regions)
+    polygons = _lifted(polygons, maps, polygons.region, output)
+    add_faces(ax, polygons, _lit(polygons, fills.paint), width=_OUTLINE)
     if legend:
         fills.explain(ax, polygons.region)
     return polygons
 
 
-def _lifted(maps: AffineMaps, polygons: Polygons, output: Indices) -> Polygons:
-    """Polygons of the plane at the height of one output each."""
-    slopes, constants = maps.slopes[polygons.region, output], maps.constants[polygons.region, output]
+def _lifted(polygons: Polygons, maps: AffineMaps, region: Indices, output: Indices | int) -> Polygons:
+    """Polygons of the plane at the height of one output each, as it is in one region each."""
+    slopes, constants = maps.slopes[region, output], maps.constants[region, output]
     heights = np.einsum("nmd,nd->nm", polygons.corners, slopes) + constants[:, None]
     return polygons.with_corners(np.concatenate([polygons.corners, heights[:, :, None]], axis=2))
 
@@ -113,14 +118,6 @@ def _lit(polygons: Polygons, paint: Floats) -> Floats:
     size = (upper - lower) / np.array([1.0, 1.0, _HEIGHT])
     in_picture = polygons.with_corners(polygons.corners / np.where(size > 0, size, 1.0))
     return lit(in_picture, paint, _LIGHT, _IN_SHADE)
-
-
-def _add(ax: Any, polygons: Polygons, paint: Floats) -> None:
-    ax.add_collection3d(
-        Poly3DCollection(
-            polygons.rings(), facecolors=paint, edgecolors=INK, linewidths=0.6 * line_width(len(polygons)), zorder=1
-        )
-    )
 
 
 def _extent(polygons: Polygons) -> tuple[Floats, Floats]:

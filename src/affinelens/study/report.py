@@ -9,7 +9,7 @@ import numpy as np
 
 from affinelens.array_types import Floats
 from affinelens.plot import close_picture, save_picture
-from affinelens.study.declaration import Claim, PaperTable, Study
+from affinelens.study.declaration import Claim, Sweep
 from affinelens.study.results import Cell, Results
 from affinelens.study.study_directory import REPORT, TABLE
 
@@ -17,23 +17,24 @@ from affinelens.study.study_directory import REPORT, TABLE
 _DPI = 150
 
 
-def write_report(study: Study, results: Results) -> Path:
+def write_report(results: Results) -> Path:
     """Write the table, every figure and the report, and return the report's path."""
     directory = results.directory
     directory.write_table(results.rows)
     names = []
-    for name, figure in study.figures(results.setup, results).items():
+    for name, figure in results.study.figures(results).items():
         names.append(name)
         for ending in ("png", "svg"):
             save_picture(figure, directory.path / f"{name}.{ending}", dpi=_DPI)
         close_picture(figure)
-    directory.write_text(REPORT, "\n".join(_lines(study, results, names)) + "\n")
+    directory.write_text(REPORT, "\n".join(_lines(results, names)) + "\n")
     return directory.path / REPORT
 
 
-def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[str]:
+def _lines(results: Results, figures: Sequence[str]) -> Iterator[str]:
+    study = results.study
     networks = len(results.configurations) * results.seeds
-    ends = sorted({results.last_epoch_of(one.labels) for one in results.configurations})
+    ends = sorted({results.last_epoch(one.labels) for one in results.configurations})
     lengths = " or ".join(f"{end:,}" for end in ends)
     yield f"# {study.title}"
     yield ""
@@ -41,28 +42,28 @@ def _lines(study: Study, results: Results, figures: Sequence[str]) -> Iterator[s
         f"The paper's {study.source}, run again by `affinelens study {study.name}`: {len(results.configurations)} "
         f"networks, each trained {lengths} epochs with {_plural(results.seeds, 'seed')}. Counts are exact."
     )
-    full = {name: value for name, value, _ in study.full.reasons()}
-    otherwise = [f"{name} {value}" for name, value, _ in results.setup.reasons() if value != full[name]]
+    full = {name: value for name, value, _ in type(study)().reasons()}
+    otherwise = [f"{name} {value}" for name, value, _ in study.reasons() if value != full[name]]
     if otherwise:
         yield f"\nThis is not the full study; otherwise than there: {'; '.join(otherwise)}."
     if results.model is not None:
         yield f"\nThe networks are not the paper's: they were built by `{results.model}`."
     yield from (f"\n{note}" for note in study.notes(results))
-    for table in study.tables(results.setup):
+    for table in study.tables():
         yield ""
         yield from _table(table, results)
     yield "\n## Do the paper's conclusions hold?\n"
-    yield from map(_claim, study.claims(results.setup, results))
+    yield from map(_claim, study.claims(results))
     for name in figures:
         yield f"\n![{study.title}]({name}.png)"
     yield "\n## Choices\n\n| choice | here | why |\n|---|---|---|"
-    for name, value, why in results.setup.reasons():
+    for name, value, why in study.reasons():
         yield f"| {name} | {value} | {why if value == full[name] else f'the full study has {full[name]}'} |"
     yield "\n## Time\n"
     yield _time(results, networks)
 
 
-def _table(table: PaperTable, results: Results) -> Iterator[str]:
+def _table(table: Sweep, results: Results) -> Iterator[str]:
     """Ours as mean (smallest to largest), and the paper's number beneath; then how near they are."""
     rows = results.measured(table)
     compared = [(cell.ours, cell.paper) for cells in rows.values() for cell in cells if cell.paper is not None]

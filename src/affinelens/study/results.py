@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,10 +14,8 @@ from affinelens.errors import AffineLensError
 from affinelens.network import Network
 from affinelens.network import network as compile_network
 from affinelens.study.data.samples import Samples
-from affinelens.study.declaration import Configuration, Labels, Row, Sweep, combinations
-from affinelens.study.setup import Setup
+from affinelens.study.declaration import Configuration, Labels, Row, Study, Sweep, combinations
 from affinelens.study.study_directory import StudyDirectory
-from affinelens.study.training_worker import run_name
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Cell:
 class Results:
     """All runs of a study; ``model`` names what built its networks, if that was not the study itself."""
 
-    setup: Any
+    study: Study
     seeds: int
     configurations: Sequence[Configuration]
     directory: StudyDirectory
@@ -41,31 +39,28 @@ class Results:
     @cached_property
     def runs(self) -> list[list[Row]]:
         """The rows of every run, configurations and then seeds in order."""
-        names = [run_name(configuration, seed) for configuration in self.configurations for seed in range(self.seeds)]
-        return [self.directory.rows(name) for name in names]
+        return [self.directory.rows(one.run_name(seed)) for one in self.configurations for seed in range(self.seeds)]
 
     @cached_property
     def rows(self) -> list[Row]:
         """Every row of every run."""
         return [row for run in self.runs for row in run]
 
-    @property
-    def last_epoch(self) -> int:
-        setup: Setup = self.setup
-        return setup.epochs[-1]
-
-    def last_epoch_of(self, labels: Mapping[str, Any]) -> int:
+    def last_epoch(self, labels: Labels) -> int:
         """When the training of a configuration ended."""
-        setup: Setup = self.configuration(labels).adapted(self.setup)
-        return setup.epochs[-1]
+        return self.configuration(labels).adapted(self.study).epochs[-1]
 
     def select(self, **labels: Any) -> list[Row]:
-        """Rows with these labels, of which the epoch is one: the last, if none is given."""
-        wanted = {"epoch": self.last_epoch, **labels}
-        return [row for row in self.rows if all(row.get(name) == value for name, value in wanted.items())]
+        """Rows with these labels, of which the epoch is one: the last of their run, if none is given."""
+        return [
+            row
+            for run in self.runs
+            for row in run
+            if all(row.get(name) == value for name, value in {"epoch": run[-1]["epoch"], **labels}.items())
+        ]
 
     def regions(self, **labels: Any) -> Floats:
-        """The number of regions, one a seed; after the last epoch, if none is given."""
+        """The number of regions, one a seed."""
         return np.array([row["regions"] for row in self.select(**labels)], dtype=np.float64)
 
     def counts(self, **values: Collection[Any]) -> Floats:
@@ -86,18 +81,18 @@ class Results:
         }
 
     def _cell(self, labels: Labels, sweep: Sweep) -> Cell:
-        labels = {"epoch": self.last_epoch, **labels}
-        return Cell(self.regions(**labels), sweep.paper(labels))
+        labels = {"epoch": self.study.epochs[-1], **labels}
+        return Cell(self.regions(**labels), None if sweep.paper is None else sweep.paper(labels))
 
-    def configuration(self, labels: Mapping[str, Any]) -> Configuration:
+    def configuration(self, labels: Labels) -> Configuration:
         """The configuration with exactly these labels."""
         return next(one for one in self.configurations if dict(one.labels) == dict(labels))
 
-    def network(self, labels: Mapping[str, Any], seed: int, epoch: int) -> Network:
+    def network(self, labels: Labels, seed: int, epoch: int) -> Network:
         """A trained network as it was after an epoch."""
         configuration = self.configuration(labels)
         model = configuration.build()
-        run = run_name(configuration, seed)
+        run = configuration.run_name(seed)
         try:
             model.load_state_dict(self.directory.snapshot(run, epoch))
         except RuntimeError as error:
@@ -107,6 +102,6 @@ class Results:
             ) from error
         return compile_network(model.eval(), input_shape=self.samples(labels, seed).points.shape[1:])
 
-    def samples(self, labels: Mapping[str, Any], seed: int) -> Samples:
+    def samples(self, labels: Labels, seed: int) -> Samples:
         """What a network was trained on."""
         return self.configuration(labels).samples(seed)

@@ -1,19 +1,17 @@
 """Every choice that a study makes, with its default and the reason for it; all can be changed by name.
 
 The paper's Section 4.1 fixes the domain, Adam, its rate, the batch size and the number of samples. What it leaves open
-is decided here and nowhere else. A study adds its own sizes in a class derived from :class:`Setup`.
+is decided here and nowhere else. A study is a class derived from :class:`Setup` that adds its own sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from functools import partial
 from typing import Any, TypeVar, cast
 
 from affinelens.errors import AffineLensError
-from affinelens.study.data.samples import Samples, two_moons
 
 PAPER = "as the paper has it"
 NUMBER_FORMATS = ("float32", "float64")
@@ -67,18 +65,6 @@ class Setup:
     def reasons(self) -> list[tuple[str, str, str]]:
         """Name, value and reason of every choice."""
         return [(entry.name, shown(getattr(self, entry.name)), entry.metadata["why"]) for entry in fields(self)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class MoonsSetup(Setup):
-    """What studies on two moons share."""
-
-    noise: float = choice(0.2, "deviation of the noise of two moons, as in the authors' experiments")
-
-    @property
-    def moons(self) -> Callable[[int], Samples]:
-        """The samples for a seed."""
-        return partial(two_moons, count=self.samples, noise=self.noise)
 
 
 def changed(setup: SomeSetup, options: Mapping[str, Any]) -> SomeSetup:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Protocol, cast
+from typing import cast
 
 import torch
 from torch import nn
@@ -19,18 +19,8 @@ from affinelens.study.architectures import ResidualBlock
 _ALIKE = (nn.Sequential, ResidualBlock, nn.ReLU, nn.LeakyReLU, nn.Identity)
 
 
-class Trainable(Protocol):
-    """What is trained: inputs have a network each in the first axis, and samples in the second."""
-
-    module: nn.Module
-
-    def outputs(self, points: torch.Tensor) -> torch.Tensor: ...
-
-    def write_back(self) -> None: ...
-
-
 class Alone:
-    """One module, whatever it is."""
+    """One module, whatever it is; inputs have a network each in the first axis, and samples in the second."""
 
     def __init__(self, model: nn.Module) -> None:
         self.module = model

@@ -68,17 +68,30 @@ class StudyDirectory:
         return (self.path / _RUNS / run / _ROWS).is_file()
 
     @contextmanager
-    def new_run(self, run: str) -> Iterator[RunFolder]:
+    def new_run(self, run: str) -> Iterator[Path]:
         """A folder for a run that is being made; it gets its name at the end, and is gone if something goes wrong."""
         with self.writing():
             folder = Path(tempfile.mkdtemp(dir=self.path / _RUNS, prefix=_UNFINISHED))
         try:
-            yield RunFolder(self, folder)
+            yield folder
             with self.writing():
                 folder.chmod(0o755)
                 move_into_place(folder, self.path / _RUNS / run)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def write_rows(self, new_run: Path, rows: Sequence[Row]) -> None:
+        """Write what was measured, which makes a run whole."""
+        with self.writing():
+            (new_run / _ROWS).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+    def write_snapshot(self, new_run: Path, epoch: int, tensors: dict[str, Any]) -> None:
+        """Write a module's parameters and buffers."""
+        from safetensors.torch import save
+
+        stored = save({name: tensor.detach().clone() for name, tensor in tensors.items()})
+        with self.writing():
+            (new_run / _snapshot_name(epoch)).write_bytes(stored)
 
     def rows(self, run: str) -> list[Row]:
         """What was measured of a run."""
@@ -142,27 +155,6 @@ class StudyDirectory:
         return AffineLensError(
             f"{self.path / _RUNS / run}: damaged; remove that folder and go on with resume (--resume)"
         )
-
-
-class RunFolder:
-    """The folder of a run that is being made."""
-
-    def __init__(self, directory: StudyDirectory, folder: Path) -> None:
-        self._directory = directory
-        self._folder = folder
-
-    def write_rows(self, rows: Sequence[Row]) -> None:
-        """Write what was measured, which makes a run whole."""
-        with self._directory.writing():
-            (self._folder / _ROWS).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-
-    def write_snapshot(self, epoch: int, tensors: dict[str, Any]) -> None:
-        """Write a module's parameters and buffers."""
-        from safetensors.torch import save
-
-        stored = save({name: tensor.detach().clone() for name, tensor in tensors.items()})
-        with self._directory.writing():
-            (self._folder / _snapshot_name(epoch)).write_bytes(stored)
 
 
 def _snapshot_name(epoch: int) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from affinelens.study.declaration import Configuration, Study
+    from affinelens.study.results import Results
 
 STUDIES = {
     "width": "one hidden layer of 16, 32 and 64 units, 2 to 5 inputs (Table 1)",
@@ -91,66 +92,79 @@ def run(
     >>> import affinelens.study
     >>> affinelens.study.run("activation", "activation")  # doctest: +SKIP
     """
-    started = time.monotonic()
-    study = find(name)
-    from affinelens.engine import prepare
-    from affinelens.kernels.announcement import telling
-    from affinelens.study.report import write_report
-    from affinelens.study.results import Results
-    from affinelens.study.setup import changed
-    from affinelens.study.side_by_side import perform_all
-    from affinelens.study.study_directory import StudyDirectory
-    from affinelens.study.training_worker import Task
-
     processes = checked_limits(workers, None, None).workers
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise AffineLensError(f"seeds must be a whole number of at least 1, but got {seeds!r:.60}")
-    if data is not None and not study.reads_data:
-        raise AffineLensError(f"the study {name} makes its own data; leave data (--data) out")
-    setup = changed(study.quick if quick else study.full, choices)
-    configurations = study.configurations(setup, None if data is None else Path(data))
-    if model is not None:
-        configurations = [replace(one, build=partial(model, one)) for one in configurations]
-    place = StudyDirectory(Path(directory))
-    place.begin(
-        {
-            "study": name, "seeds": seeds, "data": None if data is None else str(data), "model": _model_name(model),
-            "setup": setup.to_json(),
-        },
-        resume=resume,
-    )  # fmt: skip
-    together = study.together and model is None
-    groups = [range(seeds)] if together else [range(seed, seed + 1) for seed in range(seeds)]
-    # The longest trainings tend to come last; begun first, they leave no process without work at the end.
-    tasks = [
-        Task(one, group, one.adapted(setup), study.measure, place) for group in groups for one in configurations[::-1]
-    ]
-    left = [task for task in tasks if not all(map(place.has, task.runs))]
-    networks = sum(len(task.seeds) for task in left)
-    all_epochs = sum(len(task.seeds) * task.setup.epochs[-1] for task in left)
+    study = _checked_study(name, seeds, quick, data, choices)
+    from affinelens.study.report import write_report
 
-    def tell(runs: int, epochs: int, note: str = "") -> None:
-        if progress is not None:
-            seconds = time.monotonic() - started
-            progress(StudyProgress(runs, networks, epochs, all_epochs, seconds, note))
-
-    with telling(None if progress is None else lambda note, _: tell(0, 0, note)):
-        prepare()
-    perform_all(left, processes, tell)
-    tell(networks, all_epochs, "drawing")
-    results = Results(setup, seeds, configurations, place, _model_name(model))
-    return write_report(study, results)
+    results = _begun(study, Path(directory), seeds, data, model, resume=resume)
+    _train(results, processes, progress)
+    return write_report(results)
 
 
-def find(name: str) -> Study:
+def find(name: str) -> type[Study]:
     """A study by name."""
     if name not in STUDIES:
         raise AffineLensError(f"there is no study {name!r:.60}; take one of {', '.join(STUDIES)}")
     for package in ("torch", "matplotlib"):
         if find_spec(package) is None:
             raise MissingExtraError.for_extra(package, "study", f"the study {name}")
-    study: Study = import_module(f"affinelens.study.{name}_study").STUDY
+    study: type[Study] = getattr(import_module(f"affinelens.study.{name}_study"), f"{name.capitalize()}Study")
     return study
+
+
+def _checked_study(name: str, seeds: Any, quick: bool, data: Any, choices: dict[str, Any]) -> Study:
+    """A study with its choices, or an error that names the option that makes no sense."""
+    study = find(name)
+    from affinelens.study.setup import changed
+
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
+        raise AffineLensError(f"seeds must be a whole number of at least 1, but got {seeds!r:.60}")
+    if data is not None and not study.reads_data:
+        raise AffineLensError(f"the study {name} makes its own data; leave data (--data) out")
+    return changed(study(**study.quick) if quick else study(), choices)
+
+
+def _begun(study: Study, directory: Path, seeds: int, data: Any, model: Any, *, resume: bool) -> Results:
+    """The results of a study whose directory is made, or is there and holds the same study."""
+    from affinelens.study.results import Results
+    from affinelens.study.study_directory import StudyDirectory
+
+    built_by = _model_name(model)
+    configurations = study.configurations(None if data is None else Path(data))
+    if model is not None:
+        configurations = [replace(one, build=partial(model, one)) for one in configurations]
+    asked = {"study": study.name, "seeds": seeds, "data": None if data is None else str(data), "model": built_by}
+    place = StudyDirectory(directory)
+    place.begin({**asked, "setup": study.to_json()}, resume=resume)
+    return Results(study, seeds, configurations, place, built_by)
+
+
+def _train(results: Results, processes: int, progress: Callable[[StudyProgress], None] | None) -> None:
+    """Train and measure what is not there yet."""
+    from affinelens.engine import prepare
+    from affinelens.kernels.announcement import telling
+    from affinelens.study.side_by_side import perform_all
+    from affinelens.study.training_worker import Task
+
+    started = time.monotonic()
+    study, place = results.study, results.directory
+    together = study.together and results.model is None
+    groups = [range(results.seeds)] if together else [range(seed, seed + 1) for seed in range(results.seeds)]
+    # The longest trainings tend to come last; begun first, they leave no process without work at the end.
+    tasks = [Task(one, seeds, one.adapted(study), place) for seeds in groups for one in results.configurations[::-1]]
+    left = [task for task in tasks if not all(map(place.has, task.runs))]
+    networks = sum(len(task.seeds) for task in left)
+    epochs = sum(len(task.seeds) * task.study.epochs[-1] for task in left)
+
+    def tell(runs_done: int, epochs_done: int, note: str = "") -> None:
+        if progress is not None:
+            seconds = time.monotonic() - started
+            progress(StudyProgress(runs_done, networks, epochs_done, epochs, seconds, note))
+
+    with telling(None if progress is None else lambda note, _: tell(0, 0, note)):
+        prepare()
+    perform_all(left, processes, tell)
+    tell(networks, epochs, "drawing")
 
 
 def _model_name(model: Any) -> str | None:

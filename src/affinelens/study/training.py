@@ -12,7 +12,7 @@ from torch import nn
 from affinelens.errors import AffineLensError
 from affinelens.study.data.samples import Samples
 from affinelens.study.setup import Setup
-from affinelens.study.stacking import Alone, Stack, Trainable
+from affinelens.study.stacking import Alone, Stack
 
 # How many samples are evaluated at a time.
 _EVALUATED = 1024
@@ -40,7 +40,7 @@ def train(
     Several models must be such as can be stacked. The seeds say in which order samples come.
     """
     _require_whole_batches(models[0], len(samples[0]), setup)
-    trained: Trainable = Alone(models[0]) if len(models) == 1 else Stack(models)
+    trained = Alone(models[0]) if len(models) == 1 else Stack(models)
     kind = next(models[0].parameters()).dtype
     points = torch.stack([torch.as_tensor(of.points).to(kind) for of in samples])
     labels = torch.stack([torch.as_tensor(of.labels) for of in samples])
@@ -74,7 +74,7 @@ def _require_whole_batches(model: nn.Module, count: int, setup: Setup) -> None:
 
 
 def _train_epoch(
-    trained: Trainable,
+    trained: Alone | Stack,
     points: torch.Tensor,
     labels: torch.Tensor,
     generators: Sequence[torch.Generator],

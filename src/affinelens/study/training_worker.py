@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
 from affinelens.errors import AffineLensError
 from affinelens.network.torch.following import ModuleFollower
 from affinelens.study.data.samples import Samples
-from affinelens.study.declaration import Configuration, Measure, Row
-from affinelens.study.setup import Setup
-from affinelens.study.study_directory import RunFolder, StudyDirectory
+from affinelens.study.declaration import Configuration, Row, Study
+from affinelens.study.study_directory import StudyDirectory
 from affinelens.study.training import Milestone, accuracy, train
 
 
@@ -24,19 +24,13 @@ class Task:
 
     configuration: Configuration
     seeds: Sequence[int]
-    setup: Setup
-    measure: Measure
+    study: Study
     directory: StudyDirectory
 
     @property
     def runs(self) -> list[str]:
         """The names of the folders that come of it."""
-        return [run_name(self.configuration, seed) for seed in self.seeds]
-
-
-def run_name(configuration: Configuration, seed: int) -> str:
-    """What the folder of a run is called."""
-    return f"{configuration.name}_seed-{seed}"
+        return list(map(self.configuration.run_name, self.seeds))
 
 
 def perform(task: Task, after_epoch: Callable[[], None]) -> None:
@@ -53,17 +47,17 @@ def perform(task: Task, after_epoch: Callable[[], None]) -> None:
         torch.set_num_threads(threads)
 
 
-def _train_and_measure(task: Task, folders: Sequence[RunFolder], after_epoch: Callable[[], None]) -> None:
+def _train_and_measure(task: Task, folders: Sequence[Path], after_epoch: Callable[[], None]) -> None:
     samples = [task.configuration.samples(seed) for seed in task.seeds]
     models = [_built(task.configuration, seed, of) for seed, of in zip(task.seeds, samples, strict=True)]
     follower = ModuleFollower(samples[0].points.shape[1:])
     rows: list[list[Row]] = [[] for _ in task.seeds]
-    for milestones in train(models, samples, task.seeds, task.setup, after_epoch):
+    for milestones in train(models, samples, task.seeds, task.study, after_epoch):
         for number, (model, milestone) in enumerate(zip(models, milestones, strict=True)):
-            folders[number].write_snapshot(milestone.epoch, model.state_dict())
+            task.directory.write_snapshot(folders[number], milestone.epoch, model.state_dict())
             rows[number] += _measured(task, task.seeds[number], model, milestone, follower)
     for folder, of_seed in zip(folders, rows, strict=True):
-        folder.write_rows(of_seed)
+        task.directory.write_rows(folder, of_seed)
 
 
 def _built(configuration: Configuration, seed: int, samples: Samples) -> torch.nn.Module:
@@ -96,7 +90,7 @@ def _measured(
     started = time.process_time()
     network = follower.network(model)
     compiled = time.process_time()
-    rows = task.measure(network, task.configuration, task.setup, seed)
+    rows = task.study.measure(network, task.configuration, seed)
     counted = time.process_time()
     held_out = task.configuration.held_out
     tested = {} if held_out is None else {"test_accuracy": accuracy(model, held_out())}

@@ -32,16 +32,12 @@ class Measurement:
     def row(self, network: Network) -> Row:
         """What a training record says of a network, but for the step."""
         started = time.monotonic()
-        values: dict[str, float] = {}
-        if self.metrics:
-            regions = self.regions(network)
-            require_complete(regions.outcome)
-            counts, values = regions.layer_counts, self._values(regions)
-        else:
-            request = Request(network, self.domain.frame, self.engine, regions=False, limits=self.limits)
-            outcome = run(request)
-            require_complete(outcome)
-            counts = outcome.layer_counts
+        regions = self.regions(network) if self.metrics else None
+        request = Request(network, self.domain.frame, self.engine, regions=False, limits=self.limits)
+        outcome = run(request) if regions is None else regions.outcome
+        require_complete(outcome)
+        values = {} if regions is None else self._values(regions)
+        counts = outcome.layer_counts
         layers = {f"layer_{number}": cells for number, cells in zip(range(1, len(counts) + 1), counts, strict=True)}
         return {
             "regions": counts[-1], **layers, **values, "status": Status.COMPLETE.name,

@@ -29,12 +29,6 @@ _LARGEST_RECORD = 64 * 2**20
 def save(record: TrainingRecord, path: Path, *, overwrite: bool = False) -> Path:
     """Write a record, whole or not at all."""
     require_place(path, overwrite=overwrite, marker=RECORD, content="a training record")
-    with written_whole(path) as folder:
-        _write(record, folder)
-    return path
-
-
-def _write(record: TrainingRecord, folder: Path) -> None:
     data = {
         "format": _FORMAT,
         "format_version": _FORMAT_VERSION,
@@ -44,10 +38,12 @@ def _write(record: TrainingRecord, folder: Path) -> None:
         "rows": record.table,
         "snapshots": [snapshot.step for snapshot in record.snapshots],
     }
-    (folder / TABLE).write_text(record.as_csv(), encoding="utf-8")
-    (folder / RECORD).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    for snapshot in record.snapshots:
-        snapshot.regions.save(folder / _run_name(snapshot.step))
+    with written_whole(path) as folder:
+        (folder / TABLE).write_text(record.as_csv(), encoding="utf-8")
+        (folder / RECORD).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        for snapshot in record.snapshots:
+            snapshot.regions.save(folder / _run_name(snapshot.step))
+    return path
 
 
 def _run_name(step: int) -> str:

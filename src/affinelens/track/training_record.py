@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,6 +119,53 @@ class TrainingRecord:
         first, last = [self.unit, "regions"], ["status", "seconds", "problem"]
         others = [name for name in names if name not in (*first, *layers, *last)]
         return [name for name in (*first, *layers, *others, *last) if name in names]
+
+    def plot(self, ax: Any = None, *, columns: str | Sequence[str] = ()) -> Any:
+        """Draw the table over the steps with matplotlib and return the axes.
+
+        The regions of the snapshots, side by side or as an animation, are drawn by
+        ``affinelens.plot.evolution(record.snapshots)`` and ``affinelens.plot.animation``.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; otherwise they get a figure of pyplot's, ``ax.figure``, which notebooks show.
+        columns
+            The name of a column with numbers, or several; without any, the cells that the first l stages make, for each
+            l, of which the last are the regions.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        AffineLensError
+            If there is no such column, or nothing was measured yet.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> record = al.track(al.Box(-1, 1, dim=1))
+        >>> for epoch in range(3):
+        ...     record([([[1.0]], [0.75 * epoch]), ([[1.0]], [0.0])], epoch)
+        >>> ax = record.plot()
+        >>> ax.get_xlabel(), ax.lines[0].get_ydata().tolist()
+        ('epoch', [2, 2, 1])
+        """
+        from affinelens.plot import training_curves
+
+        table, known = self.table, self.columns
+        if columns:
+            chosen = [columns] if isinstance(columns, str) else list(columns)
+            numbers = [name for name in known if name not in (self.unit, "status", "problem")]
+            unknown = [name for name in chosen if name not in numbers]
+            if unknown:
+                near = get_close_matches(str(unknown[0]), numbers, 1)
+                advice = f"did you mean {near[0]}" if near else "see columns"
+                raise AffineLensError(f"there is no column {unknown[0]!r:.60} with numbers; {advice}")
+            return training_curves(table, dict(zip(chosen, chosen, strict=True)), ax)
+        layers = [name for name in known if name.startswith("layer_")][:-1]
+        stages = {name: f"after stage {number}" for number, name in enumerate(layers, start=1)}
+        return training_curves(table, {**stages, "regions": "regions"}, ax, counts=True)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a data frame.

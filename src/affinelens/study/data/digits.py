@@ -25,6 +25,6 @@ def read_digits() -> ImageSet:
     bunch = load_digits()
     pixels, labels = bunch.images.astype(np.uint8)[:, None], bunch.target
     is_test = np.arange(len(labels)) % _TEST_EVERY == 0
-    train, test = (Images.checked(pixels[chosen], labels[chosen]) for chosen in (~is_test, is_test))
+    train, test = (Images(pixels[chosen], labels[chosen]) for chosen in (~is_test, is_test))
     bright = train.pixels / _WHITE
     return ImageSet(TITLE, train, test, _WHITE, (float(bright.mean()),), (float(bright.std()),))

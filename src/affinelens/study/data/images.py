@@ -21,25 +21,17 @@ class Images:
     labels: NDArray[np.int64]
 
     @classmethod
-    def checked(cls, pixels: NDArray[np.uint8], labels: NDArray[np.integer]) -> Images:
-        """Images with a label each, or an error that says what is wrong with them."""
+    def read_from(cls, path: Path, pixels: NDArray[np.uint8], labels: NDArray[np.integer]) -> Images:
+        """Images with a label each, or an error that says what is wrong with those in the file."""
         if not len(pixels):
-            raise AffineLensError("there is no image in it")
+            raise AffineLensError(f"{path}: there is no image in it")
         if labels.shape != (len(pixels),):
-            raise AffineLensError(f"there are {len(pixels)} images but labels of shape {labels.shape}")
+            raise AffineLensError(f"{path}: there are {len(pixels)} images but labels of shape {labels.shape}")
         if labels.min() < 0 or labels.max() >= CLASSES:
             raise AffineLensError(
-                f"labels go from {labels.min()} to {labels.max()}, but classes are numbered 0 to {CLASSES - 1}"
+                f"{path}: labels go from {labels.min()} to {labels.max()}, but classes are numbered 0 to {CLASSES - 1}"
             )
         return cls(np.ascontiguousarray(pixels), labels.astype(np.int64))
-
-    @classmethod
-    def read_from(cls, path: Path, pixels: NDArray[np.uint8], labels: NDArray[np.integer]) -> Images:
-        """As :meth:`checked`, with errors that name the file."""
-        try:
-            return cls.checked(pixels, labels)
-        except AffineLensError as error:
-            raise error.located(str(path)) from None
 
     @classmethod
     def joined(cls, parts: list[Images]) -> Images:

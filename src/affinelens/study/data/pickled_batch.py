@@ -27,7 +27,11 @@ _WITH_VALUE = (
     "BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE", "SHORT_BINUNICODE", "BINBYTES", "SHORT_BINBYTES",
 )  # fmt: skip
 _WITH_LATIN_TEXT = ("BINSTRING", "SHORT_BINSTRING")
-_TUPLES = {"EMPTY_TUPLE": 0, "TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+# How many values an instruction takes off the stack; None for those since the last mark.
+_TAKEN = {
+    "EMPTY_TUPLE": 0, "TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3, "TUPLE": None, "APPEND": 1, "APPENDS": None, "SETITEM": 2,
+    "SETITEMS": None, "STACK_GLOBAL": 2, "REDUCE": 2, "BUILD": 1,
+}  # fmt: skip
 _WITHOUT_EFFECT = ("PROTO", "FRAME", "STOP")
 _ARRAY, _KIND, _CLASS = "array", "kind of number", "class of array"
 _NAMES = {
@@ -80,55 +84,47 @@ class _Builder:
 
     def _follow(self, name: str, argument: Any) -> None:
         stack = self._stack
+        taken = self._last(_TAKEN[name]) if name in _TAKEN else []
         if name in _CONSTANTS:
             stack.append(_CONSTANTS[name])
         elif name in _WITH_VALUE:
             stack.append(argument)
         elif name in _WITH_LATIN_TEXT:
             stack.append(argument.encode("latin-1"))
-        elif name in _TUPLES:
-            stack.append(tuple(self._last(_TUPLES[name])))
+        elif "TUPLE" in name:
+            stack.append(tuple(taken))
         elif name in ("BINPUT", "LONG_BINPUT", "MEMOIZE"):
             self._memo[len(self._memo) if name == "MEMOIZE" else argument] = stack[-1]
         elif name in ("BINGET", "LONG_BINGET"):
             stack.append(self._memo[argument])
         elif name == "MARK":
             self._marks.append(len(stack))
-        elif name == "TUPLE":
-            stack.append(tuple(self._since_mark()))
         elif name in ("EMPTY_DICT", "EMPTY_LIST"):
             stack.append({} if name == "EMPTY_DICT" else [])
         elif name in ("APPEND", "APPENDS"):
-            self._extend(self._last(1) if name == "APPEND" else self._since_mark())
+            stack[-1].extend(taken)
         elif name in ("SETITEM", "SETITEMS"):
-            self._set(self._last(2) if name == "SETITEM" else self._since_mark())
+            self._set(taken)
         elif name in ("GLOBAL", "STACK_GLOBAL"):
-            stack.append(self._named(*(argument.split(" ") if name == "GLOBAL" else self._last(2))))
+            stack.append(self._named(*(argument.split(" ") if name == "GLOBAL" else taken)))
         elif name == "REDUCE":
-            function, arguments = self._last(2)
+            function, arguments = taken
             if not _is_text(function) or function not in (_ARRAY, _KIND):
                 raise ValueError("not a function that arrays are written with")
             stack.append(_Made(function, arguments))
         elif name == "BUILD":
-            (state,) = self._last(1)
-            stack[-1].state = state
+            (stack[-1].state,) = taken
         elif name not in _WITHOUT_EFFECT:
             raise AffineLensError(f"{self._path}: has the pickle instruction {name}, which no batch of images needs")
 
-    def _last(self, count: int) -> list[Any]:
-        """Take so many values off the stack."""
-        start = len(self._stack) - count
+    def _last(self, count: int | None) -> list[Any]:
+        """Take so many values off the stack, or those since the last mark."""
+        start = self._marks.pop() if count is None else len(self._stack) - count
         if start < 0:
             raise IndexError("the stack is empty")
         taken = self._stack[start:]
         del self._stack[start:]
         return taken
-
-    def _since_mark(self) -> list[Any]:
-        return self._last(len(self._stack) - self._marks.pop())
-
-    def _extend(self, values: list[Any]) -> None:
-        self._stack[-1].extend(values)
 
     def _set(self, values: list[Any]) -> None:
         if not all(map(_is_text, values[::2])):

@@ -14,6 +14,7 @@ from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.volumes import volumes
 from affinelens.plot.canvas import count_places, frame_chart, new_figure
 from affinelens.plot.curves import scale_counts
+from affinelens.plot.given import require_regions
 from affinelens.plot.palette import STAGES, colors_of
 from affinelens.plot.partition_rows import Panel, draw_panel
 from affinelens.regions import all_vertices
@@ -34,8 +35,10 @@ def comparison(sets: Mapping[str, Regions]) -> Figure:
 
     Volumes are left out where they cannot be found, as in high dimensions.
     """
-    if not sets:
-        raise AffineLensError("there is nothing to compare; give at least one set of regions")
+    if not isinstance(sets, Mapping) or not sets:
+        raise AffineLensError("there is nothing to compare; give at least one set of regions in a dictionary by name")
+    for found in sets.values():
+        require_regions(found)
     drawable = {name: found for name, found in sets.items() if found.domain.dim == 2 and len(found)}
     sizes = {name: volumes(found) for name, found in sets.items() if _has_volumes(found)}
     across = min(len(drawable), _MOST_ACROSS)
