@@ -15,6 +15,7 @@ from affinelens.network.activation import Activation
 from affinelens.network.arrays import as_numbers, network_from_layers, network_from_named_arrays
 from affinelens.network.canonical import AffineSum, Network, Stage
 from affinelens.network.max_groups import MaxGroups
+from affinelens.network.nnet import network_from_nnet
 from affinelens.network.piecewise_linear import PiecewiseLinear
 from affinelens.network.scikit_learn import is_scikit_learn, network_from_scikit_learn
 
@@ -32,7 +33,7 @@ __all__ = [
 
 _ACCEPTED = (
     "a torch.nn.Module, a fitted scikit-learn perceptron or pipeline, a state dictionary, a path to an .onnx, "
-    ".onnx.gz, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
+    ".onnx.gz, .nnet, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
 )
 
 _READERS = {".npz": read_npz, ".safetensors": read_safetensors, ".pt": read_state_dict, ".pth": read_state_dict}
@@ -50,10 +51,10 @@ def network(
     Parameters
     ----------
     model
-        A ``torch.nn.Module``, a path to an ``.onnx``, ``.onnx.gz``, ``.npz``, ``.safetensors`` or ``.pt`` (state
-        dictionary) file, a state dictionary, a fitted scikit-learn ``MLPClassifier`` or ``MLPRegressor`` (also behind
-        scalers or PCA in a ``Pipeline``), a list of ``(W, b)`` pairs, W of shape (out, in), with ReLU between them, or
-        a :class:`Network`, which is returned as it is.
+        A ``torch.nn.Module``, a path to an ``.onnx``, ``.onnx.gz``, ``.nnet``, ``.npz``, ``.safetensors`` or ``.pt``
+        (state dictionary) file, a state dictionary, a fitted scikit-learn ``MLPClassifier`` or ``MLPRegressor`` (also
+        behind scalers or PCA in a ``Pipeline``), a list of ``(W, b)`` pairs, W of shape (out, in), with ReLU between
+        them, or a :class:`Network`, which is returned as it is.
     input_shape
         Shape of one input without the batch axis; needed only for torch modules whose first layer does not tell it and
         ONNX files that leave it open.
@@ -140,6 +141,8 @@ def _require_file(path: Path) -> None:
 
 def _from_file(path: Path) -> Network:
     suffix = path.suffix.lower()
+    if suffix == ".nnet":
+        return network_from_nnet(path)
     if suffix not in _READERS:
         ending = f"files ending in {suffix!r}" if suffix else "files without an ending"
         raise AffineLensError(f"{path}: {ending} are not read; give {_ACCEPTED}")
