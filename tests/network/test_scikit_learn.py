@@ -13,6 +13,7 @@ from affinelens.network.note import NoteKind
 
 pytest.importorskip("sklearn")
 from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
@@ -69,6 +70,14 @@ def test_a_classifiers_last_function_is_cut_off_and_noted(classes: int, last: st
     assert f"the final {last} was cut off" in str(note)
     (rounded,) = [note for note in compiled.notes if note.kind is NoteKind.ROUNDED]
     assert "StandardScaler: 1 / scale was rounded once" in str(rounded)
+
+
+def test_of_a_search_the_best_model_is_taken() -> None:
+    model = MLPRegressor(hidden_layer_sizes=(4,), random_state=0, max_iter=2)
+    search = fitted(
+        GridSearchCV(make_pipeline(StandardScaler(), model), {"mlpregressor__alpha": [0.1, 1.0]}, cv=2), TARGETS
+    )
+    assert al.network(search).digest == al.network(search.best_estimator_).digest
 
 
 def test_a_perceptron_alone_keeps_its_own_numbers() -> None:

@@ -129,6 +129,10 @@ def compile_model(
 
 def _values(value: Any, name: str) -> NDArray[Any]:
     """An entry of a state dictionary: a torch tensor, or what numpy makes an array of."""
+    if isinstance(value, Mapping):
+        raise AffineLensError(
+            f"the entry {name!r:.80} is a dictionary itself; if it holds the weights, give that alone"
+        )
     return tensor_values(value, name) if is_torch_tensor(value) else as_numbers(value, name)
 
 

@@ -27,6 +27,7 @@ Layer = tuple[ArrayLike, ArrayLike | None]
 _STORED_AS_IN_OUT = (
     ": weights have shape (out, in), so transpose those stored as (in, out), or pass the scikit-learn model itself"
 )
+_OTHER_LAYERS = "; of a network with layers of other kinds, give the module itself or an ONNX file"
 # So many beginnings of orders are looked at before layers count as out of order.
 _MOST_TRIED = 10_000
 
@@ -85,7 +86,8 @@ def as_numbers(values: Any, name: str) -> NDArray[np.float64]:
 def _matrix(values: Any, name: str) -> NDArray[np.float64]:
     array = as_numbers(values, name)
     if array.ndim != 2 or 0 in array.shape:
-        raise AffineLensError(f"{name} must be a matrix (out, in), but has shape {array.shape}")
+        other = _OTHER_LAYERS if array.ndim > 2 else ""
+        raise AffineLensError(f"{name} must be a matrix (out, in), but has shape {array.shape}{other}")
     return array
 
 
@@ -124,7 +126,7 @@ def _taken_by_turns(arrays: dict[str, NDArray[Any]], source: str) -> dict[str, L
     if [arrays[name].ndim for name in names] != [2, 1] * (len(names) // 2):
         shown = ", ".join(f"{name:.40}{arrays[name].shape}" for name in names[:6])
         raise AffineLensError(
-            f"{source}: expected W0, b0, W1, b1, ... (matrices and vectors in turn), but found {shown}"
+            f"{source}: expected W0, b0, W1, b1, ... (matrices and vectors in turn), but found {shown}{_OTHER_LAYERS}"
         )
     pairs = zip(names[::2], names[1::2], strict=True)
     return {weight: (arrays[weight], arrays[bias]) for weight, bias in pairs}
