@@ -115,9 +115,13 @@ def test_weights_stored_as_in_out_are_named_with_the_fix() -> None:
         al.network(list(zip(model.coefs_, model.intercepts_, strict=True)))
 
 
-def test_square_weights_whose_shapes_tell_nothing_are_noted() -> None:
+def test_square_weights_whose_shapes_tell_nothing_are_warned_of_and_noted() -> None:
     square = np.array([[1.0, 2.0], [0.0, 1.0]])
-    compiled = al.network([(square, np.zeros(2)), (square, np.zeros(2))])
+    with pytest.warns(UserWarning, match="give the scikit-learn model itself"):
+        compiled = al.network([(square, np.zeros(2)), (square, np.zeros(2))])
     assert compiled([1.0, 0.0]).tolist() == [1.0, 0.0]
     assert any("taken as (out, in)" in str(note) for note in compiled.notes)
     assert not al.network([(square + square.T, np.zeros(2))]).notes
+    named = al.network({"0.weight": square, "0.bias": np.zeros(2), "1.weight": square, "1.bias": np.zeros(2)})
+    assert named.digest == compiled.digest  # names of torch say it
+    assert not any("square" in str(note) for note in named.notes)

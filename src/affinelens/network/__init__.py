@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ _ACCEPTED = (
     ".onnx.gz, .nnet, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
 )
 
+_SQUARE = "give the scikit-learn model itself if they are its coefs_, or name them ({'0.weight': W, '0.bias': b, ...})"
 _READERS = {".npz": read_npz, ".safetensors": read_safetensors, ".pt": read_state_dict, ".pth": read_state_dict}
 
 
@@ -118,7 +120,10 @@ def compile_model(
     if path is not None:
         return _from_file(path)
     if isinstance(model, Sequence):
-        return network_from_layers(model)
+        compiled = network_from_layers(model)
+        for note in compiled.notes:
+            warnings.warn(f"{note}; {_SQUARE}", stacklevel=3)
+        return compiled
     if is_scikit_learn(model):
         return network_from_scikit_learn(model)
     if isinstance(model, Mapping) and all(isinstance(name, str) for name in model):
