@@ -81,7 +81,8 @@ def test_layer_ten_follows_layer_nine(tmp_path: Path) -> None:
         path,
         **{f"{letter}{i}": array for i, layer in enumerate(layers) for letter, array in zip("Wb", layer, strict=True)},
     )
-    assert network(path).digest == network(layers).digest
+    with pytest.warns(UserWarning, match=r"taken as \(out, in\)"):
+        assert network(path).digest == network(layers).digest
 
 
 @pytest.mark.parametrize("form", ["short", "torch"])
@@ -97,8 +98,16 @@ def test_state_dictionary(tmp_path: Path) -> None:
     state = {name: torch.from_numpy(array.copy()) for name, array in named("sequential").items()}
     torch.save(state, path)
     assert network(path).digest == EXPECTED.digest
-    torch.save({"state_dict": state, "epoch": 3}, path)
-    assert network(path).digest == EXPECTED.digest
+    optimizer = {"state": {0: {"step": torch.zeros(1)}}, "param_groups": [{"lr": 0.1}]}
+    for key in ("state_dict", "model_state_dict"):
+        torch.save({key: state, "optimizer": optimizer, "epoch": 3, "mean": torch.zeros(2)}, path)
+        assert network(path).digest == EXPECTED.digest
+    for stored in ({"model": state, "ema": state}, {"epoch": 3}, [state], {"model": {}}):
+        torch.save(stored, path)
+        with pytest.raises(
+            AffineLensError, match=r"net.pt: holds \w+.* state dictionar.*; save model.state_dict\(\) alone"
+        ):
+            network(path)
 
 
 def test_a_state_dictionary_that_is_no_file() -> None:
@@ -108,6 +117,17 @@ def test_a_state_dictionary_that_is_no_file() -> None:
     assert network(state).digest == EXPECTED.digest
     with pytest.raises(AffineLensError, match=r"the state dictionary: .* several orders"):
         network({"out.weight": torch.zeros(2, 6), "inp.weight": torch.zeros(6, 2)})
+    with pytest.raises(AffineLensError, match="the entry 'weights' is a dictionary itself"):
+        network({"epoch": np.zeros(1), "weights": state})
+
+
+def test_state_dictionaries_of_other_layers_ask_for_the_module() -> None:
+    torch = pytest.importorskip("torch")
+    last = {"4.weight": torch.zeros(2, 4), "4.bias": torch.zeros(2)}
+    norm = {f"1.{name}": torch.ones(4) for name in ("weight", "bias", "running_mean", "running_var")}
+    for state in ({"0.weight": torch.zeros(4, 1, 3, 3), **last}, {"0.weight": torch.zeros(4, 2), **norm, **last}):
+        with pytest.raises(AffineLensError, match="give the module itself or an ONNX file"):
+            network(state)
 
 
 class Trap:

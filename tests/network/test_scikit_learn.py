@@ -13,6 +13,7 @@ from affinelens.network.note import NoteKind
 
 pytest.importorskip("sklearn")
 from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
@@ -71,6 +72,14 @@ def test_a_classifiers_last_function_is_cut_off_and_noted(classes: int, last: st
     assert "StandardScaler: 1 / scale was rounded once" in str(rounded)
 
 
+def test_of_a_search_the_best_model_is_taken() -> None:
+    model = MLPRegressor(hidden_layer_sizes=(4,), random_state=0, max_iter=2)
+    search = fitted(
+        GridSearchCV(make_pipeline(StandardScaler(), model), {"mlpregressor__alpha": [0.1, 1.0]}, cv=2), TARGETS
+    )
+    assert al.network(search).digest == al.network(search.best_estimator_).digest
+
+
 def test_a_perceptron_alone_keeps_its_own_numbers() -> None:
     model = fitted(MLPRegressor(hidden_layer_sizes=(4,), random_state=0, max_iter=5), TARGETS)
     compiled = al.network(model)
@@ -106,9 +115,13 @@ def test_weights_stored_as_in_out_are_named_with_the_fix() -> None:
         al.network(list(zip(model.coefs_, model.intercepts_, strict=True)))
 
 
-def test_square_weights_whose_shapes_tell_nothing_are_noted() -> None:
+def test_square_weights_whose_shapes_tell_nothing_are_warned_of_and_noted() -> None:
     square = np.array([[1.0, 2.0], [0.0, 1.0]])
-    compiled = al.network([(square, np.zeros(2)), (square, np.zeros(2))])
+    with pytest.warns(UserWarning, match="give the scikit-learn model itself"):
+        compiled = al.network([(square, np.zeros(2)), (square, np.zeros(2))])
     assert compiled([1.0, 0.0]).tolist() == [1.0, 0.0]
     assert any("taken as (out, in)" in str(note) for note in compiled.notes)
     assert not al.network([(square + square.T, np.zeros(2))]).notes
+    named = al.network({"0.weight": square, "0.bias": np.zeros(2), "1.weight": square, "1.bias": np.zeros(2)})
+    assert named.digest == compiled.digest  # names of torch say it
+    assert not any("square" in str(note) for note in named.notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -127,3 +128,77 @@ def test_data_that_does_not_fit_together_is_refused(damage: Callable[[dict[str, 
     damage(structure)
     with pytest.raises(AffineLensError):
         network_from_data(structure, arrays)
+
+
+JUNK: list[Any] = [
+    None,
+    -1,
+    0,
+    1,
+    2,
+    7,
+    2**63,
+    1e300,
+    "a0",
+    "a1",
+    "a2",
+    [],
+    {},
+    [1, 2],
+    True,
+    "dense",
+    "select",
+    "chain",
+]
+NUMBERS = [-5.0, -1.0, 0.0, 5.0, 100.0, np.nan, np.inf]
+
+
+def damaged(structure: dict[str, Any], arrays: dict[str, Any], generator: np.random.Generator) -> tuple[Any, Any]:
+    """One or two entries of the structure replaced by something else, or arrays changed, cut, flattened or doubled."""
+    structure, arrays = copy.deepcopy(structure), {name: array.copy() for name, array in arrays.items()}
+    for _ in range(generator.integers(1, 3)):
+        name = list(arrays)[generator.integers(len(arrays))]
+        array = arrays[name]
+        match int(generator.integers(8)):
+            case 0:
+                arrays[name] = array[:-1]
+            case 1:
+                arrays[name] = array.ravel()
+            case 2:
+                arrays[name] = np.concatenate([array, array])
+            case 3 if array.size:
+                with np.errstate(invalid="ignore"), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # NaN among indices
+                    array.flat[generator.integers(array.size)] = np.asarray(generator.choice(NUMBERS)).astype(
+                        array.dtype
+                    )
+            case _:
+                place: Any = structure
+                while True:
+                    keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+                    key = keys[generator.integers(len(keys))]
+                    if not isinstance(place[key], dict | list) or not place[key] or generator.random() < 0.1:
+                        place[key] = copy.deepcopy(JUNK[generator.integers(len(JUNK))])
+                        break
+                    place = place[key]
+    return structure, arrays
+
+
+def test_what_loads_from_damaged_data_can_be_used() -> None:
+    structure, arrays = network_to_data(rich_network())
+    loaded = 0
+    for seed in range(1500):
+        try:
+            network = network_from_data(*damaged(structure, arrays, np.random.default_rng([3, seed])))
+        except (AffineLensError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            continue  # whoever reads a directory says in one sentence that it is damaged
+        loaded += 1
+        with np.errstate(all="ignore"):
+            network(np.zeros(network.input_size))
+        network.evaluate_exact([0.0] * network.input_size)
+        assert len(network.digest) == 64
+        for linear in (*(stage.linear for stage in network.stages), network.output):
+            for _, part in linear.sources:
+                part.transposed().apply_absolute(np.zeros((part.size_out, 1)))
+                part.coefficients(0)
+    assert loaded > 100

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from safetensors.numpy import save
 
 from affinelens import network
-from support.random_networks import random_layers
+from support.random_networks import Layers, random_layers
 
 
 def _arrays() -> dict[str, np.ndarray]:
@@ -54,7 +54,25 @@ def state_dict_samples() -> list[bytes]:
     return [*zipped, old]
 
 
-SAMPLES = {".npz": npz_samples, ".safetensors": safetensors_samples, ".pt": state_dict_samples}
+def nnet_text(layers: Layers, means: Sequence[float] = (), ranges: Sequence[float] = (), form: str = ".5e") -> str:
+    """Layers as the ACAS Xu networks are written; means and ranges of the inputs, and last of the outputs."""
+    sizes = [len(layers[0][0][0]), *(len(weight) for weight, _ in layers)]
+    scales = [means or [0.0] * (sizes[0] + 1), ranges or [1.0] * (sizes[0] + 1)]
+    head = [[len(layers), sizes[0], sizes[-1], max(sizes)], sizes, [0]]
+    rows = [[-1e4] * sizes[0], [1e4] * sizes[0], *scales]
+    for weight, bias in layers:
+        rows += [*weight, *([b] for b in bias)]
+    numbers = [[f"{value:{form}}" for value in row] for row in rows]
+    return "// a network\n" + "".join(",".join(map(str, line)) + ",\n" for line in [*head, *numbers])
+
+
+def nnet_samples() -> list[bytes]:
+    layers = random_layers([2, 3, 2], seed=5, bias=1)
+    plain, scaled = nnet_text(layers), nnet_text(layers, [1.5, -0.1, 7.0], [3.0, 0.3, 373.9])
+    return [plain.encode(), scaled.encode()]
+
+
+SAMPLES = {".nnet": nnet_samples, ".npz": npz_samples, ".safetensors": safetensors_samples, ".pt": state_dict_samples}
 
 
 def reader(folder: Path, ending: str) -> Callable[[bytes], object]:

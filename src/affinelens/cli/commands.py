@@ -34,7 +34,7 @@ _COMMANDS = [
 def commands(context: click.Context) -> None:
     """Every affine region of a piecewise affine network on a bounded domain, exactly.
 
-    MODEL is an .onnx file, or a plain ReLU network W0, b0, W1, b1, ... in an .npz, .safetensors or .pt file.
+    MODEL is an .onnx or .nnet file, or a plain ReLU network W0, b0, W1, b1, ... in an .npz, .safetensors or .pt file.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -51,14 +51,25 @@ def read_state_dict(path: Path) -> dict[str, NDArray[Any]]:
             f"{path}: not a file of plain weights (anything else could run code when loaded); "
             f"save model.state_dict(), or load the model yourself and pass the module"
         ) from None
-    if isinstance(stored, Mapping) and isinstance(stored.get("state_dict"), Mapping):
-        stored = stored["state_dict"]
-    if not isinstance(stored, Mapping) or not all(isinstance(v, torch.Tensor) for v in stored.values()):
-        raise AffineLensError(f"{path}: holds {type(stored).__name__}, not a state dictionary; save model.state_dict()")
+    states = {"": stored} if _holds_tensors(stored, torch.Tensor) else _states_inside(stored, torch.Tensor)
+    if len(states) != 1:
+        inner = f" with several state dictionaries ({', '.join(states)})" if states else ", not a state dictionary"
+        raise AffineLensError(f"{path}: holds {type(stored).__name__}{inner}; save model.state_dict() alone")
+    (stored,) = states.values()
     try:
         return {_name(name): tensor_values(value, _name(name)) for name, value in stored.items()}
     except AffineLensError as error:
         raise error.located(str(path)) from None
+
+
+def _holds_tensors(value: Any, kind: type) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(entry, kind) for entry in value.values())
+
+
+def _states_inside(stored: Any, kind: type) -> dict[str, Any]:
+    """The state dictionaries among the entries of a training checkpoint, by what shows their names."""
+    entries = stored.items() if isinstance(stored, Mapping) else ()
+    return {f"{name!r:.40}": value for name, value in entries if _holds_tensors(value, kind) and value}
 
 
 def _name(name: Any) -> str:

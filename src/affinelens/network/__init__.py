@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from affinelens.network.activation import Activation
 from affinelens.network.arrays import as_numbers, network_from_layers, network_from_named_arrays
 from affinelens.network.canonical import AffineSum, Network, Stage
 from affinelens.network.max_groups import MaxGroups
+from affinelens.network.nnet import network_from_nnet
 from affinelens.network.piecewise_linear import PiecewiseLinear
 from affinelens.network.scikit_learn import is_scikit_learn, network_from_scikit_learn
 
@@ -32,9 +34,10 @@ __all__ = [
 
 _ACCEPTED = (
     "a torch.nn.Module, a fitted scikit-learn perceptron or pipeline, a state dictionary, a path to an .onnx, "
-    ".onnx.gz, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
+    ".onnx.gz, .nnet, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
 )
 
+_SQUARE = "give the scikit-learn model itself if they are its coefs_, or name them ({'0.weight': W, '0.bias': b, ...})"
 _READERS = {".npz": read_npz, ".safetensors": read_safetensors, ".pt": read_state_dict, ".pth": read_state_dict}
 
 
@@ -50,10 +53,10 @@ def network(
     Parameters
     ----------
     model
-        A ``torch.nn.Module``, a path to an ``.onnx``, ``.onnx.gz``, ``.npz``, ``.safetensors`` or ``.pt`` (state
-        dictionary) file, a state dictionary, a fitted scikit-learn ``MLPClassifier`` or ``MLPRegressor`` (also behind
-        scalers or PCA in a ``Pipeline``), a list of ``(W, b)`` pairs, W of shape (out, in), with ReLU between them, or
-        a :class:`Network`, which is returned as it is.
+        A ``torch.nn.Module``, a path to an ``.onnx``, ``.onnx.gz``, ``.nnet``, ``.npz``, ``.safetensors`` or ``.pt``
+        (state dictionary) file, a state dictionary, a fitted scikit-learn ``MLPClassifier`` or ``MLPRegressor`` (also
+        behind scalers or PCA in a ``Pipeline``), a list of ``(W, b)`` pairs, W of shape (out, in), with ReLU between
+        them, or a :class:`Network`, which is returned as it is.
     input_shape
         Shape of one input without the batch axis; needed only for torch modules whose first layer does not tell it and
         ONNX files that leave it open.
@@ -117,7 +120,10 @@ def compile_model(
     if path is not None:
         return _from_file(path)
     if isinstance(model, Sequence):
-        return network_from_layers(model)
+        compiled = network_from_layers(model)
+        for note in compiled.notes:
+            warnings.warn(f"{note}; {_SQUARE}", stacklevel=3)
+        return compiled
     if is_scikit_learn(model):
         return network_from_scikit_learn(model)
     if isinstance(model, Mapping) and all(isinstance(name, str) for name in model):
@@ -128,6 +134,10 @@ def compile_model(
 
 def _values(value: Any, name: str) -> NDArray[Any]:
     """An entry of a state dictionary: a torch tensor, or what numpy makes an array of."""
+    if isinstance(value, Mapping):
+        raise AffineLensError(
+            f"the entry {name!r:.80} is a dictionary itself; if it holds the weights, give that alone"
+        )
     return tensor_values(value, name) if is_torch_tensor(value) else as_numbers(value, name)
 
 
@@ -140,6 +150,8 @@ def _require_file(path: Path) -> None:
 
 def _from_file(path: Path) -> Network:
     suffix = path.suffix.lower()
+    if suffix == ".nnet":
+        return network_from_nnet(path)
     if suffix not in _READERS:
         ending = f"files ending in {suffix!r}" if suffix else "files without an ending"
         raise AffineLensError(f"{path}: {ending} are not read; give {_ACCEPTED}")

@@ -27,19 +27,20 @@ Layer = tuple[ArrayLike, ArrayLike | None]
 _STORED_AS_IN_OUT = (
     ": weights have shape (out, in), so transpose those stored as (in, out), or pass the scikit-learn model itself"
 )
+_OTHER_LAYERS = "; of a network with layers of other kinds, give the module itself or an ONNX file"
 # So many beginnings of orders are looked at before layers count as out of order.
 _MOST_TRIED = 10_000
 
 
-def network_from_layers(layers: Iterable[Layer], slope: float = 0.0) -> Network:
-    """A network from (W, b) pairs; ``slope`` is the activation's slope below zero."""
+def network_from_layers(layers: Iterable[Layer], *, told: bool = False) -> Network:
+    """A network from (W, b) pairs; ``told`` says that weights are known to have shape (out, in)."""
     pairs = [_layer(index, layer) for index, layer in enumerate(layers)]
     if not pairs:
         raise AffineLensError("an empty list of layers is not a network; give at least one (W, b) pair")
     builder = GraphBuilder((pairs[0][0].shape[1],))
-    if all(len(set(weight.shape)) == 1 for weight, _ in pairs) and any((w != w.T).any() for w, _ in pairs):
-        told = "all weights are square, so that their shapes do not tell; they are taken as (out, in)"
-        builder.note(Note(NoteKind.ASSUMED, told))
+    if not told and all(len(w) == w.shape[1] for w, _ in pairs) and any((w != w.T).any() for w, _ in pairs):
+        taken = "all weights are square, so that their shapes do not tell; they are taken as (out, in)"
+        builder.note(Note(NoteKind.ASSUMED, taken))
     tensor = builder.input()
     for index, (weight, bias) in enumerate(pairs):
         if tensor.size != weight.shape[1]:
@@ -52,9 +53,8 @@ def network_from_layers(layers: Iterable[Layer], slope: float = 0.0) -> Network:
         if bias is not None:
             tensor = builder.add_constant(tensor, bias)
         if index < len(pairs) - 1:
-            activation = PiecewiseLinear.two_slopes(np.full(tensor.size, slope))
-            builder.begin("leaky ReLU" if slope else "ReLU")
-            tensor = builder.activate(tensor, activation, f"layer {index}")
+            builder.begin("ReLU")
+            tensor = builder.activate(tensor, PiecewiseLinear.relu(tensor.size), f"layer {index}")
     return builder.finish(tensor)
 
 
@@ -85,7 +85,8 @@ def as_numbers(values: Any, name: str) -> NDArray[np.float64]:
 def _matrix(values: Any, name: str) -> NDArray[np.float64]:
     array = as_numbers(values, name)
     if array.ndim != 2 or 0 in array.shape:
-        raise AffineLensError(f"{name} must be a matrix (out, in), but has shape {array.shape}")
+        other = _OTHER_LAYERS if array.ndim > 2 else ""
+        raise AffineLensError(f"{name} must be a matrix (out, in), but has shape {array.shape}{other}")
     return array
 
 
@@ -102,7 +103,14 @@ def network_from_named_arrays(arrays: Mapping[str, NDArray[Any]], source: str) -
     else:
         layers = _paired(arrays, roles, source)
     order = [next(iter(layers))] if len(layers) == 1 else _ordered(layers, source)
-    return _from_file_layers([layers[stem] for stem in order], source)
+    try:
+        network = network_from_layers(
+            [layers[stem] for stem in order], told=any(name.endswith("weight") for name in arrays)
+        )
+    except AffineLensError as error:
+        raise error.located(source) from None
+    assumed = Note(NoteKind.ASSUMED, "ReLU between the layers is assumed: a file of weights does not say")
+    return replace(network, notes=(*network.notes, assumed))
 
 
 def _paired(
@@ -124,7 +132,7 @@ def _taken_by_turns(arrays: dict[str, NDArray[Any]], source: str) -> dict[str, L
     if [arrays[name].ndim for name in names] != [2, 1] * (len(names) // 2):
         shown = ", ".join(f"{name:.40}{arrays[name].shape}" for name in names[:6])
         raise AffineLensError(
-            f"{source}: expected W0, b0, W1, b1, ... (matrices and vectors in turn), but found {shown}"
+            f"{source}: expected W0, b0, W1, b1, ... (matrices and vectors in turn), but found {shown}{_OTHER_LAYERS}"
         )
     pairs = zip(names[::2], names[1::2], strict=True)
     return {weight: (arrays[weight], arrays[bias]) for weight, bias in pairs}
@@ -163,15 +171,6 @@ def _orders(shapes: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[str, ...]]:
             if following is not None and (not taken or shapes[following][1:] == shapes[taken[-1]][:1]):
                 waiting.append((*taken, following))
     yield from ((), ())
-
-
-def _from_file_layers(layers: list[Layer], source: str) -> Network:
-    try:
-        network = network_from_layers(layers)
-    except AffineLensError as error:
-        raise error.located(source) from None
-    assumed = Note(NoteKind.ASSUMED, "ReLU between the layers is assumed: a file of weights does not say")
-    return replace(network, notes=(*network.notes, assumed))
 
 
 def _role(name: str) -> tuple[str | None, str]:

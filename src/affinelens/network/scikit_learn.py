@@ -49,7 +49,9 @@ def network_from_scikit_learn(model: Any) -> Network:
 
 
 def _steps(model: Any) -> list[Any]:
-    """The estimators of a pipeline, nested ones in turn; what passes everything through is none."""
+    """The estimators of a pipeline or of what a search found best; what passes everything through is none."""
+    if hasattr(model, "best_estimator_"):
+        return _steps(model.best_estimator_)
     if _name(model) != "Pipeline":
         return [model]
     return [inner for _, step in model.steps if step not in (None, "passthrough") for inner in _steps(step)]

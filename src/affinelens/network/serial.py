@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
+from affinelens.network.build.shapes import require_size
 from affinelens.network.canonical import AffineSum, Network, Stage
 from affinelens.network.composed_maps import Chain, Sum
 from affinelens.network.convolution import Convolution
@@ -77,7 +79,10 @@ def network_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray
         kind = _KINDS[sort].get(data["kind"])
         if kind is None:
             raise AffineLensError(f"{sort} of kind {data['kind']!r} is unknown")
-        return kind(**{field.name: read[field.type](data[field.name]) for field in fields(kind)})
+        found = kind(**{field.name: read[field.type](data[field.name]) for field in fields(kind)})
+        if sort == _MAP and not _is_sound(found):
+            raise AffineLensError(f"the numbers of {sort} of kind {data['kind']!r} do not fit together")
+        return found
 
     # By the types that fields of parts have.
     read: dict[Any, Callable[[Any], Any]] = {
@@ -99,6 +104,8 @@ def network_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray
         return AffineSum(size, sources, bias, tuple(str(label) for label in data.get("operations", ())))
 
     shape = _shape(structure["input_shape"])
+    if min(shape, default=1) < 1:
+        raise AffineLensError(f"an input of shape {shape} holds nothing")
     sizes = [prod(shape)]
     stages = []
     for data in structure["stages"]:
@@ -111,6 +118,39 @@ def network_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray
         stages.append(stage)
     output = affine(structure["output"], sizes)
     return Network(shape, tuple(stages), output, _notes(structure), _shape(structure.get("output_shape", ())))
+
+
+def _is_sound(part: LinearMap) -> bool:
+    """Whether a map's numbers are finite, lead to inputs that there are, and make sizes that a tensor may have."""
+    require_size(max(part.size_in, part.size_out), "a linear map")
+    match part:
+        case Dense():
+            return part.weight.ndim == 2 and bool(np.isfinite(part.weight).all())
+        case Scale():
+            return part.factors.ndim == 1 and part.over > 0 and bool(np.isfinite(part.factors).all())
+        case Select():
+            return part.indices.ndim == 1 and _are_below(part.indices, part.size_in, lowest=-1)
+        case Sparse():
+            counts = np.diff(part.starts, prepend=0, append=len(part.columns))
+            return (
+                part.starts.ndim == part.columns.ndim == part.values.ndim == 1
+                and len(part.columns) == len(part.values)
+                and len(part.starts) > 0
+                and not (counts[0] or counts[-1] or (counts < 0).any())
+                and _are_below(part.columns, part.size_in)
+                and bool(np.isfinite(part.values).all())
+            )
+        case Chain():
+            return all(first.size_out == second.size_in for first, second in pairwise(part.maps))
+        case Sum():
+            return len({(inner.size_in, inner.size_out) for inner in part.maps}) == 1
+        case Convolution():
+            return bool(np.isfinite(part.kernel).all())
+    return False
+
+
+def _are_below(places: NDArray[np.int64], size: int, lowest: int = 0) -> bool:
+    return bool(((places >= lowest) & (places < size)).all())
 
 
 def _shape(data: Sequence[Any]) -> tuple[int, ...]:
