@@ -24,7 +24,7 @@ from affinelens.study.setup import Setup
 from support.image_files import write_cifar10, write_mnist
 
 SMALL: dict[str, Any] = {
-    "seeds": 1, "workers": 1, "planes": 2, "epochs": (1,), "mnist_epochs": (2,), "cifar10_mlp": (8, 4),
+    "seeds": 1, "workers": 1, "planes": 1, "epochs": (1,), "mnist_epochs": (2,), "cifar10_mlp": (8, 4),
     "cifar10_channels": (3, 4), "cifar10_hidden": 8, "mnist_mlp": (8, 4), "quick": True,
 }  # fmt: skip
 
@@ -94,11 +94,11 @@ def test_damaged_images_are_refused_before_anything_is_written(tmp_path: Path) -
 def test_far_pixels_make_a_perfect_grid_of_a_convolution() -> None:
     """No unit of the first two convolutions sees both corners of the image, so all their borders are axis-parallel."""
     torch.manual_seed(0)
-    whole = strided_cnn((3, 32, 32), (4, 4), 8, 10, nn.ReLU, Setup())
+    whole = strided_cnn((3, 16, 16), (4, 4), 8, 10, nn.ReLU, Setup())
     convolutions = nn.Sequential(*list(whole)[:6], nn.Flatten())
-    corners = ((0, 0, 0), (2, 31, 31))
-    plane = al.Slice.axes(np.full((3, 32, 32), 0.5), corners, -1, 1)
-    found = al.enumerate(al.network(convolutions.eval(), input_shape=(3, 32, 32)), plane).regularity()
+    corners = ((0, 0, 0), (2, 15, 15))
+    plane = al.Slice.axes(np.full((3, 16, 16), 0.5), corners, -1, 1)
+    found = al.enumerate(al.network(convolutions.eval(), input_shape=(3, 16, 16)), plane).regularity()
     assert found.grid_order == pytest.approx(1, abs=1e-12)
     assert found.quadrilaterals == 1
 

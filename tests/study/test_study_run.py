@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,20 @@ from affinelens.study.study_run import STUDIES, StudyProgress, find
 from support.studies import SMALL, rows, run
 
 FIGURES = {"activation": ("activation", "activation_surfaces")}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of the width that was finished; to be read only."""
+    place = tmp_path_factory.mktemp("studies") / "width"
+    run("width", place)
+    return place
+
+
+@pytest.fixture
+def finished(whole: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(whole, tmp_path / "s"))
 
 
 def test_every_study_is_shrunk_here_or_has_tests_of_its_own() -> None:
@@ -44,11 +59,10 @@ def test_a_study_leaves_every_promised_file(name: str, tmp_path: Path) -> None:
     assert "olds**" in text or "hold**" in text
 
 
-def test_counts_are_those_of_the_saved_networks(tmp_path: Path) -> None:
-    run("width", tmp_path / "s")
-    for row in rows(tmp_path / "s"):
+def test_counts_are_those_of_the_saved_networks(whole: Path) -> None:
+    for row in rows(whole):
         folder = f"dimension-{row['dimension']}_width-{row['width']}_seed-{row['seed']}"
-        snapshot = tmp_path / "s" / "runs" / folder / "epoch-2.safetensors"
+        snapshot = whole / "runs" / folder / "epoch-2.safetensors"
         assert al.count(snapshot, al.Box(-1, 1, dim=row["dimension"])) == row["regions"]
 
 
@@ -61,8 +75,9 @@ def test_the_same_again_and_in_several_processes(tmp_path: Path) -> None:
     assert len({json.dumps(row["loss"]) for row in rows(tmp_path / "one")}) == 8
 
 
-def test_a_stopped_study_goes_on_and_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run("width", tmp_path / "whole")
+def test_a_stopped_study_goes_on_and_ends_the_same(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = []
 
     def perform(task, after_epoch) -> None:
@@ -79,19 +94,15 @@ def test_a_stopped_study_goes_on_and_ends_the_same(tmp_path: Path, monkeypatch: 
     assert len(restricted) == 4
     monkeypatch.setattr(side_by_side, "perform", genuine)
     run("width", tmp_path / "parts", resume=True)
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
+    assert rows(tmp_path / "parts") == rows(whole)
     assert {path: path.stat().st_mtime_ns for path in restricted} == restricted
     assert len(list((tmp_path / "parts" / "runs").iterdir())) == 8
 
 
-def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
-    place = tmp_path / "s"
-    run("width", place)
-    before = rows(place)
-    for path in place.glob("runs/dimension-3_*/*"):
-        path.unlink()
+def test_a_full_disk_loses_nothing(finished: Path) -> None:
+    place, before = finished, rows(finished)
     for path in place.glob("runs/dimension-3_*"):
-        path.rmdir()
+        shutil.rmtree(path)
     with pytest.MonkeyPatch.context() as full:
         full.setattr(study_directory.tempfile, "mkdtemp", _full_disk)
         with pytest.raises(al.AffineLensError, match=r"No space left on device.*--resume"):
@@ -104,8 +115,7 @@ def _full_disk(**options: object) -> str:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_going_on_with_other_options_names_the_difference(tmp_path: Path) -> None:
-    run("width", tmp_path / "s")
+def test_going_on_with_other_options_names_the_difference(finished: Path) -> None:
     for options, difference in (
         ({"epochs": 3}, "was begun with epochs 2, but now epochs is 3"),
         ({"seeds": 3}, "was begun with seeds 2, but now seeds is 3"),
@@ -113,11 +123,11 @@ def test_going_on_with_other_options_names_the_difference(tmp_path: Path) -> Non
         ({"model": _own_network}, "but now model is .*_own_network"),
     ):
         with pytest.raises(al.AffineLensError, match=difference):
-            run("width", tmp_path / "s", resume=True, **options)
+            run("width", finished, resume=True, **options)
     with pytest.raises(al.AffineLensError, match="was begun with study width, but now study is layers"):
-        run("layers", tmp_path / "s", resume=True)
+        run("layers", finished, resume=True)
     with pytest.raises(al.AffineLensError, match="already holds a study; go on with it"):
-        run("width", tmp_path / "s")
+        run("width", finished)
 
 
 def _own_network(configuration) -> torch.nn.Module:
@@ -181,12 +191,11 @@ def test_a_directory_of_something_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '[{"regions": "many"}]', "[{}]", '{"regions": 3}'])
-def test_a_damaged_run_is_named(text: str, tmp_path: Path) -> None:
-    run("width", tmp_path / "s")
-    damaged = tmp_path / "s" / "runs" / "dimension-2_width-4_seed-1"
+def test_a_damaged_run_is_named(text: str, finished: Path) -> None:
+    damaged = finished / "runs" / "dimension-2_width-4_seed-1"
     (damaged / "rows.json").write_text(text)
     with pytest.raises(al.AffineLensError, match="dimension-2_width-4_seed-1: damaged; remove that folder"):
-        run("width", tmp_path / "s", resume=True)
+        run("width", finished, resume=True)
 
 
 def test_without_torch_the_fix_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
