@@ -36,8 +36,7 @@ _CHUNK = 256
 
 def walk(name: str, request: Request) -> Outcome:
     """Enumerate every region or, if only a count is asked for, do not decide the facets of the last stage."""
-    with np.errstate(all="ignore"):  # an overflow makes a bound infinite, which leaves the decision to rationals
-        return _Walk(name, request).run()
+    return _Walk(name, request).run()
 
 
 class _Stopped(Exception):  # noqa: N818 (it is not an error)
