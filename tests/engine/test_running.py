@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.arithmetic.highs import Solver
 from affinelens.engine import running, vertex
 from affinelens.engine.linear_program import depth_first
 from affinelens.engine.linear_program.cell_search import sub_cells
 from affinelens.engine.linear_program.helpers import Task
-from affinelens.engine.linear_program.problem import Cell, Problem
-from affinelens.engine.linear_program.proofs import Tally
+from affinelens.engine.linear_program.problem import Problem, Tally
 from affinelens.restrict import subdivision
 from affinelens.walk import WHOLE_DOMAIN, Columns, Job, Limits, Outcome, Request, Selection, Status
 from support.random_networks import random_layers
@@ -96,6 +94,14 @@ def test_open_work_of_a_stopped_walk_is_the_rest(engine: str, step: int, workers
         assert found == [row.tobytes() for row in whole.patterns]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_open_work_can_be_taken_up_twice(engine: str) -> None:
+    stopped = ask(engine, limits=Limits(max_regions=7, workers=1))
+    first, second = (ask(engine, open_work=stopped.open_work) for _ in range(2))
+    np.testing.assert_array_equal(first.patterns, second.patterns)
+    assert stopped.regions + first.regions == ask(engine).regions
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("step", [7, 40])
 def test_open_work_of_a_domain_in_subdomains_is_the_rest(
@@ -118,8 +124,8 @@ def test_open_work_of_a_domain_in_subdomains_is_the_rest(
 class AtOnce:
     """One helper that delivers all children of a parent at the same moment."""
 
-    def __init__(self, problem: Problem, facets: bool) -> None:
-        self._problem = problem
+    def __init__(self, problem: Problem, facets: bool, returned: list[Task]) -> None:
+        self._problem = Problem(problem.network, problem.frame)
         self._facets = facets
         self._has_started = False
         self.tasks: list[Task] = []
@@ -135,19 +141,18 @@ class AtOnce:
     def busy(self) -> bool:
         return bool(self.tasks)
 
-    def give(self, task: Task, returned: list[Task]) -> None:
+    def give(self, task: Task) -> None:
         self.tasks.append(task)
 
-    def collect(self, returned: list[Task], timeout: float) -> tuple[list[tuple[tuple[int, ...], Cell]], Tally]:
-        tally, children = Tally(), []
-        for task in self.tasks:
-            cells = sub_cells(self._problem, Solver(), task.cell, tally, facets=self._facets)
-            children += [((*task.place, number), cell) for number, cell in enumerate(cells)]
+    def collect(self, timeout: float) -> tuple[list[Task], Tally]:
+        children = [
+            task.child(cell) for task in self.tasks for cell in sub_cells(self._problem, task.cell, facets=self._facets)
+        ]
         self.tasks = []
-        return children, tally
+        return children, Tally()
 
     def close(self) -> None:
-        pass
+        self.tasks = []
 
 
 @pytest.mark.parametrize("step", [1, 3])

@@ -337,3 +337,33 @@ def test_values_of_an_operator_that_was_cut_off_are_not_asked_about(tmp_path: Pa
     path = save(model(nodes, {}, [1, 1], kind=1), tmp_path)
     with pytest.raises(al.AffineLensError, match=r"final Sigmoid was cut off.*but not the values"):
         al.verify(path, parse_vnnlib(text(1, 1, "0 1", "(>= Y_0 0.6)")))
+
+
+@pytest.mark.parametrize("size", [1e39, 1e200, 1e300])
+def test_witnesses_beyond_what_float32_holds(size: float) -> None:
+    """The product of weight and bounds overflows in float64 as well, for the largest."""
+    model = [([[1e9], [-1.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])]
+    box = al.Box(-size, size, dim=1)
+    assert str(al.verify(model, box, never=al.output(0) >= 1e20)) == "sat"
+    found = al.verify(model, box, never=al.output(0) <= -0.75 * size)
+    assert found.witness is not None
+    assert found.witness.output[0] <= Fraction(-0.75 * size)
+    assert str(al.verify(model, box, never=al.output(0) < -2 * Fraction(size))) == "unsat"
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("engine", ["auto", "linear_program"])
+def test_weights_whose_products_overflow_prove_nothing_wrong(seed: int, engine: str) -> None:
+    generator = np.random.default_rng(seed)
+
+    def drawn(*shape: int) -> np.ndarray:
+        return generator.choice([-1, 1], shape) * 10.0 ** generator.uniform(-300, 290, shape)
+
+    layers = [(drawn(4, 2), drawn(4)), (drawn(3, 4), drawn(3)), (drawn(2, 3), drawn(2))]
+    network, box = al.network(layers), al.Box(-1, 1, dim=2)
+    points = [[Fraction(v) for v in point] for point in generator.uniform(-1, 1, (50, 2)).tolist()]
+    classes = {int(np.argmax(network.evaluate_exact(point))) for point in points}
+    for label in range(2):
+        verdict = al.verify(layers, box, never=al.class_is(label), engine=engine)
+        assert str(verdict) in (("sat",) if label in classes else ("sat", "unsat"))
+    assert len(al.enumerate(layers, box, engine=engine)) > 0

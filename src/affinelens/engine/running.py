@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+import numpy as np
+
 from affinelens.deadline import NEVER, Deadline, TimeIsUp
 from affinelens.engine.choice import Choice, choose
 from affinelens.kernels.announcement import telling
@@ -33,7 +35,7 @@ def run(request: Request, choice: Choice | None = None) -> Outcome:
 
 def perform(choice: Choice, request: Request, deadline: Deadline) -> Outcome:
     """One walk of one engine: whatever is walked, is walked by this call."""
-    with telling(waiting_for(request.progress)):
+    with telling(waiting_for(request.progress)), np.errstate(all="ignore"):  # a bound that overflows proves nothing
         outcome = choice.engine.walk(request, choice.restricted, deadline)
     return replace(outcome, restricted=choice.restricted)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
 from affinelens.network import Network
@@ -19,6 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@np.errstate(all="ignore")  # a bound that overflows proves nothing
 def restrict(
     network: Network, frame: Frame, deadline: Deadline = NEVER, report: Report = lambda finished, waiting: None
 ) -> RestrictedNetwork:

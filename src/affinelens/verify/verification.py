@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from affinelens.api import checked_limits
 from affinelens.deadline import NEVER, Deadline, TimeIsUp
 from affinelens.domain import Case, Condition, Domain, Property, Slice, read_vnnlib
@@ -131,6 +133,7 @@ def _property(
     return Property((asked.inputs,), (network.output_size,), (case,))
 
 
+@np.errstate(all="ignore")  # a bound that overflows proves nothing
 def _verdict(
     network: Network, prop: Property, check: OnnxCheck | None, walks: TalliedWalks, started: float, *, everything: bool
 ) -> Verdict:

@@ -149,16 +149,16 @@ class Judge:
         short = np.array([float(t) for t in coordinates], dtype=np.float32)
         outside = (short <= frame.lower) | (short >= frame.upper)
         inward = np.nextafter(short, (frame.lower / 2 + frame.upper / 2).astype(np.float32))
-        rounded = [Fraction(t) for t in np.where(outside, inward, short).astype(np.float64).tolist()]
-        found = [self.at(rounded)]
-        if rounded != list(coordinates):
-            found.append(self.at(coordinates))
-        return [witness for witness in found if witness is not None]
+        rounded = np.where(outside, inward, short).astype(np.float64)
+        forms = [[Fraction(t) for t in rounded.tolist()]] if np.isfinite(rounded).all() else []
+        if list(coordinates) not in forms:
+            forms.append(list(coordinates))
+        return [witness for witness in map(self.at, forms) if witness is not None]
 
     def checked(self, witness: Witness) -> Witness:
         """With onnxruntime's evaluation, where there is one."""
         found = None if self._check is None else self._check.run(np.array([float(v) for v in witness.input]))
-        if found is None or len(found[1]) != len(witness.output) or not np.isfinite(found[1]).all():
+        if found is None or len(found[1]) != len(witness.output) or not all(np.isfinite(v).all() for v in found):
             return witness
         x, y = found
         exact_x, exact_y = ([Fraction(v) for v in array.astype(np.float64).tolist()] for array in (x, y))

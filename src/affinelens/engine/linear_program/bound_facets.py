@@ -20,19 +20,17 @@ _DEPTH = 0.9
 
 
 class BoundFacets:
-    """The bounds among a parent's facets, in the order of its axis rows."""
+    """The bounds among a parent's facets, in their order."""
 
     def __init__(self, parent: Parent) -> None:
-        facets = parent.facets
         self._parent = parent
-        self._coordinate = facets.coordinate
-        self._upper = facets.slope < 0
-        self._place = -facets.offsets[facets.axis] / facets.slope
+        self._coordinate, self._upper = parent.bounds.coordinate, parent.bounds.upper
+        self._place, errors = parent.bounds.around(parent.center)
         self._low, self._high = (side.copy() for side in parent.outer_box)
         self._low[self._coordinate[~self._upper]] = self._place[~self._upper]
         self._high[self._coordinate[self._upper]] = self._place[self._upper]
         self._uncertainty = np.zeros(parent.dim)
-        np.maximum.at(self._uncertainty, self._coordinate, facets.errors[facets.axis])
+        np.maximum.at(self._uncertainty, self._coordinate, errors)
 
     def decide(self, start: Floats, rows: LocalRows) -> tuple[Bools, Bools]:
         """Which bounds are facets of the cell where the rows are positive, and which are not; the rest stays open.

@@ -37,7 +37,7 @@ def signs_beside_center(parent: Parent) -> tuple[Signs, Bools]:
         undecided[:] = True
     parent.tally.by_rounding_bound += int(np.count_nonzero(~undecided))
     if undecided.any():
-        point = ExactMatrix.from_fractions([[v] for v in [*parent.cell.rational_point(), Fraction(1)]])
+        point = ExactMatrix.from_fractions([[v] for v in [*parent.cell.inside.rational(), Fraction(1)]])
         exact_values = (parent.exact_breaks.numerators * point.numerators).entries()
         for i in np.flatnonzero(undecided).tolist():
             parent.tally.by_exact_arithmetic += 1
@@ -53,7 +53,7 @@ def cutting_breaks(parent: Parent, signs: Signs, ties: Bools) -> Bools:
 
 
 def positive_on_box(rows: LocalRows, low: Floats, high: Floats) -> Bools:
-    """Which general rows an interval evaluation proves positive all over a box."""
+    """Which rows an interval evaluation proves positive all over a box."""
     least = np.where(rows.normals > 0, rows.normals * low, rows.normals * high).sum(axis=1)
     extent = np.maximum(np.abs(low), np.abs(high))
     rounding = 2 * gamma(len(low) + 4) * (np.abs(rows.normals) @ extent + np.abs(rows.offsets))
@@ -73,9 +73,9 @@ class _Filter:
 
     def cuts(self) -> Bools:
         parent = self._parent
-        ledger = parent.ledger(np.arange(len(self._breaks)))
-        self._close_positive_on(*ledger.box)
-        self._look_toward(self._lowest_corners(*ledger.box))
+        ledger = Ledger(parent, np.arange(len(self._breaks)))
+        self._close_positive_on(*parent.outer_box)
+        self._look_toward(self._lowest_corners(*parent.outer_box))
         if np.count_nonzero(self._open) > 2 * parent.dim and parent.dim <= _TIGHT_BOX_UP_TO:
             low, high, touched = self._bounding_box(ledger)
             self._close_positive_on(low, high)
@@ -100,7 +100,7 @@ class _Filter:
             return
         facets = self._parent.facets
         with np.errstate(divide="ignore", invalid="ignore"):
-            slopes = facets.slopes(places)
+            slopes = places @ facets.normals.T
             leave = np.where(slopes < 0, facets.offsets / -slopes, np.inf).min(axis=1, initial=np.inf)
         points = places * (np.minimum(leave, 1.0) * _SHORT_OF_THE_BORDER)[:, None]
         values, errors = facets.values(points)
@@ -114,7 +114,7 @@ class _Filter:
     def _bounding_box(self, ledger: Ledger) -> tuple[Floats, Floats, Floats]:
         """A proven bounding box of the parent, and the places where its sides are touched."""
         parent = self._parent
-        low, high = (side.copy() for side in ledger.box)
+        low, high = (side.copy() for side in parent.outer_box)
         touched = []
         for k in range(parent.dim):
             for side in (1.0, -1.0):
@@ -137,11 +137,11 @@ class _Filter:
         lowest = ledger.least(self._breaks.normals[index], parent.inside)
         if lowest is not None:
             rows: LocalRows = parent.facets.joined(self._breaks[np.array([index])])
-            if rows.combination_bound(np.append(-lowest.multipliers, 1.0), *ledger.box) >= 0:
+            if rows.combination_bound(np.append(-lowest.multipliers, 1.0), *parent.outer_box) >= 0:
                 parent.tally.by_rounding_bound += 1
                 return False
             self._look_toward(lowest.point[None])
             if self._cuts[index]:
                 return True
-        opposite = {len(parent.facets) + index: -int(self._signs[index])}
+        opposite = [(ledger.own_first + index, -int(self._signs[index]))]
         return ledger.find(parent.inside.joined(opposite)) is not None

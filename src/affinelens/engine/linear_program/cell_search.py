@@ -10,28 +10,29 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
-from affinelens.arithmetic.highs import Solver
 from affinelens.array_types import Bools, Pattern
 from affinelens.engine.linear_program.break_filter import cutting_breaks, signs_beside_center
-from affinelens.engine.linear_program.coinciding_breaks import Arrangement, merge_breaks
+from affinelens.engine.linear_program.coinciding_breaks import Arrangement
+from affinelens.engine.linear_program.conditions import Conditions
 from affinelens.engine.linear_program.cut_by_cut import cells_cut_by_cut
 from affinelens.engine.linear_program.parent_cell import Parent
-from affinelens.engine.linear_program.problem import Cell, Problem
-from affinelens.engine.linear_program.proofs import Conditions, Tally, Witness
+from affinelens.engine.linear_program.problem import Cell, Problem, Witness
+from affinelens.engine.linear_program.proofs import Ledger
 from affinelens.engine.linear_program.rays import Rays
 
 Key = tuple[int, ...]
 
 
-def sub_cells(problem: Problem, solver: Solver, cell: Cell, tally: Tally, *, facets: bool = True) -> Iterator[Cell]:
+def sub_cells(problem: Problem, cell: Cell, *, facets: bool = True) -> Iterator[Cell]:
     """Every cell of the next stage inside a cell, the one at its interior point first.
 
     With ``facets`` off, cells of the last stage come without facets, which saves deciding them.
     """
-    parent = Parent(problem, solver, tally, cell)
+    parent = Parent(problem, cell)
     if problem.box_mode:
         yield from cells_cut_by_cut(parent, facets=facets)
         return
@@ -39,9 +40,9 @@ def sub_cells(problem: Problem, solver: Solver, cell: Cell, tally: Tally, *, fac
     cutting = np.flatnonzero(cutting_breaks(parent, signs, ties))
     start = parent.activation.pattern_from_signs(signs)
     if len(cutting):
-        yield from _Walk(parent, merge_breaks(parent, cutting), start, facets or not parent.is_last).cells()
+        yield from _Walk(parent, Arrangement(parent, cutting), start, facets or not parent.is_last).cells()
     else:
-        yield Cell(cell.depth + 1, parent.extended(start), cell.facets, cell.signs, cell.point, cell.exact_point)
+        yield parent.child(start, cell.facets, cell.signs, cell.inside)
 
 
 class _Walk:
@@ -56,13 +57,13 @@ class _Walk:
         self._arrangement = arrangement
         self._start = start
         self._want_facets = want_facets
-        self._ledger = parent.ledger(np.array(arrangement.classes))
+        self._ledger = Ledger(parent, arrangement.breaks)
         self._rays = Rays(self._ledger)
-        self._live: list[int] = np.unique(parent.activation.breaks.choice[list(arrangement.class_of)]).tolist()
-        self._own_first = len(parent.facets)
+        self._live = arrangement.live
+        self._sides = cache(arrangement.sides)
+        self._own_first = self._ledger.own_first
         self._breaking_on = self._positions_by_row()
         self._binary = parent.activation.pieces == 2
-        self._sides_of_piece: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._found: dict[Key, Witness] = {}
         self._met: dict[Key, Witness] = {}
 
@@ -89,52 +90,27 @@ class _Walk:
         return witness
 
     def _cell(self, key: Key, conditions: Conditions, facets: Bools) -> Cell:
-        parent = self._parent
         pattern = self._start.copy()
         pattern[self._live] = key
-        numbers = np.concatenate([parent.cell.facets, parent.break_numbers[self._arrangement.classes]])
-        rows, signs = conditions.rows[facets], conditions.signs[facets]
-        if not self._want_facets:
-            rows, signs = rows[:0], signs[:0]
-        inherited = rows < self._own_first
-        signs[inherited] *= parent.cell.signs[rows[inherited]]
-        order = np.argsort(numbers[rows])
-        witness = self._found[key]
-        return Cell(
-            parent.cell.depth + 1, parent.extended(pattern), numbers[rows][order], signs[order],
-            witness.point, witness.exact,
-        )  # fmt: skip
+        listed = facets if self._want_facets else np.zeros_like(facets)
+        numbers, signs = self._ledger.named(conditions.rows[listed], conditions.signs[listed])
+        return self._parent.child(pattern, numbers, signs, self._found[key])
 
     def _conditions(self, key: Key) -> Conditions:
         """The parent's facets and the sides of hyperplanes that define a cell."""
         sides: dict[int, int] = {}
         for choice, piece in zip(self._live, key, strict=True):
             sides.update(self._sides(choice, piece))
-        return self._parent.inside.joined(sides)
-
-    def _sides(self, choice: int, piece: int) -> list[tuple[int, int]]:
-        """The (row, sign) pairs that hold where a choice is on a piece; only breaks that cut the parent count."""
-        cached = self._sides_of_piece.get((choice, piece))
-        if cached is None:
-            arrangement = self._arrangement
-            cached = [
-                (self._own_first + arrangement.class_of[index], sign * arrangement.orientation[index])
-                for index, sign in self._parent.activation.constraints(choice, piece)
-                if index in arrangement.class_of
-            ]
-            self._sides_of_piece[choice, piece] = cached
-        return cached
+        return self._parent.inside.joined(sides.items())
 
     def _positions_by_row(self) -> dict[int, list[int]]:
         """For each hyperplane's row the positions in a key of the choices that break on it."""
         choices = self._parent.activation.breaks.choice
         position = {choice: i for i, choice in enumerate(self._live)}
-        found: dict[int, list[int]] = {}
-        for index, number in self._arrangement.class_of.items():
-            positions = found.setdefault(self._own_first + number, [])
-            if position[int(choices[index])] not in positions:
-                positions.append(position[int(choices[index])])
-        return found
+        found: dict[int, dict[int, None]] = {}
+        for index, (row, _) in self._arrangement.side_of.items():
+            found.setdefault(row, {})[position[int(choices[index])]] = None
+        return {row: list(positions) for row, positions in found.items()}
 
     def _across(self, key: Key, row: int) -> Key:
         """The key on the other side of a facet: every choice that breaks on that hyperplane changes."""
@@ -149,11 +125,11 @@ class _Walk:
 
     def _next_piece(self, choice: int, piece: int, row: int) -> int:
         """The piece of a choice beyond a row that bounds the one it is on."""
-        arrangement, number = self._arrangement, row - self._own_first
-        here = next(sign for own, sign in self._sides(choice, piece) if own == row)
+        here = dict(self._sides(choice, piece))[row]
 
         def sign_beyond(index: int) -> int | None:
-            return -here * arrangement.orientation[index] if arrangement.class_of.get(index) == number else None
+            own, turned = self._arrangement.side_of.get(index, (-1, 1))
+            return -here * turned if own == row else None
 
         return self._parent.activation.piece_beyond(choice, piece, sign_beyond)
 
@@ -173,7 +149,7 @@ class _Walk:
         """Whether there is a point beyond one condition where all the others still hold."""
         row = int(conditions.rows[position])
         flipped = conditions.flipped(position)
-        if self._ledger.known_empty(flipped, row, int(flipped.signs[position])):
+        if self._ledger.known_empty(flipped, [(row, int(flipped.signs[position]))]):
             return False
         neighbor = self._neighbor(key, row, flipped)
         if neighbor in self._found:

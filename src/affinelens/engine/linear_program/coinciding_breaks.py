@@ -6,46 +6,52 @@ only if their exact rows are proportional, and as different only if that is prov
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from affinelens.arithmetic.proportional_rows import differ_pairwise, proportion
 from affinelens.array_types import Indices
+from affinelens.engine.linear_program.conditions import Side
 from affinelens.engine.linear_program.parent_cell import Parent
 
 
-@dataclass(frozen=True, eq=False)
 class Arrangement:
-    """The distinct hyperplanes that cut a parent: ``classes[c]`` is the first break on hyperplane c.
+    """The distinct hyperplanes that cut a parent, each by the first break on it: ``breaks``; they follow its facets.
 
-    ``class_of`` and ``orientation`` (+1 or -1, against that first break) are defined for every cutting break.
+    ``side_of`` says for every cutting break on which row it lies, and whether it is turned against that.
     """
 
-    classes: list[int]
-    class_of: dict[int, int]
-    orientation: dict[int, int]
+    def __init__(self, parent: Parent, cutting: Indices) -> None:
+        self._activation = parent.activation
+        self.side_of: dict[int, Side] = {}
+        first: list[int] = []
+        twins = _possibly_equal(parent, cutting)
+        for position, index in enumerate(cutting.tolist()):
+            for earlier in (int(cutting[other]) for other in twins.get(position, [])):
+                parent.tally.by_exact_arithmetic += 1
+                ratio = proportion(parent.exact_breaks.row(index), parent.exact_breaks.row(earlier))
+                if ratio is not None:
+                    row, turned = self.side_of[earlier]
+                    self.side_of[index] = row, turned if ratio > 0 else -turned
+                    break
+            else:
+                self.side_of[index] = len(parent.facets) + len(first), 1
+                first.append(index)
+        self.breaks = np.array(first, dtype=np.int64)
 
+    @property
+    def live(self) -> list[int]:
+        """The choices that have a break among those."""
+        choices: list[int] = np.unique(self._activation.breaks.choice[list(self.side_of)]).tolist()
+        return choices
 
-def merge_breaks(parent: Parent, cutting: Indices) -> Arrangement:
-    """Group the cutting breaks by hyperplane."""
-    class_of: dict[int, int] = {}
-    orientation: dict[int, int] = {}
-    classes: list[int] = []
-    twins = _possibly_equal(parent, cutting)
-    for position, index in enumerate(cutting.tolist()):
-        for earlier in (int(cutting[other]) for other in twins.get(position, [])):
-            parent.tally.by_exact_arithmetic += 1
-            ratio = proportion(parent.exact_breaks.row(index), parent.exact_breaks.row(earlier))
-            if ratio is not None:
-                class_of[index] = class_of[earlier]
-                orientation[index] = orientation[earlier] * (1 if ratio > 0 else -1)
-                break
-        else:
-            class_of[index] = len(classes)
-            orientation[index] = 1
-            classes.append(index)
-    return Arrangement(classes, class_of, orientation)
+    def sides(self, choice: int, piece: int) -> list[Side]:
+        """The sides that hold where a choice is on a piece; only breaks that cut the parent count."""
+        found = []
+        for index, sign in self._activation.constraints(choice, piece):
+            if index in self.side_of:
+                row, turned = self.side_of[index]
+                found.append((row, sign * turned))
+        return found
 
 
 def _possibly_equal(parent: Parent, cutting: Indices) -> dict[int, list[int]]:
@@ -53,7 +59,7 @@ def _possibly_equal(parent: Parent, cutting: Indices) -> dict[int, list[int]]:
 
     If one row is a multiple of another, so are their values at any points.
     """
-    values, errors = parent.breaks[cutting].values(parent.problem.samples - parent.cell.point)
+    values, errors = parent.breaks[cutting].values(parent.problem.samples - parent.center)
     distinct = differ_pairwise(values.T, errors.T)
     twins: dict[int, list[int]] = {}
     for later, earlier in np.argwhere(np.tril(~distinct, k=-1)).tolist():

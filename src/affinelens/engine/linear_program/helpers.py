@@ -6,15 +6,14 @@ import pickle
 import subprocess
 import time
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import numpy as np
 
-from affinelens.arithmetic.highs import Solver
 from affinelens.engine.linear_program.cell_search import sub_cells
-from affinelens.engine.linear_program.problem import Cell, Problem
-from affinelens.engine.linear_program.proofs import Tally
+from affinelens.engine.linear_program.problem import Cell, Problem, Tally
 from affinelens.helper_process import Admission, connection_from_helper
 
 _SEND_EVERY = 0.05
@@ -23,7 +22,7 @@ Place = tuple[int, ...]
 
 @dataclass
 class Task:
-    """A parent to search, its place in the tree, and how many of its children have already arrived."""
+    """A cell, its place in the tree, and how many of its children have already arrived, if it is a parent to search."""
 
     place: Place
     cell: Cell
@@ -34,6 +33,11 @@ class Task:
         """Where its next child will be."""
         return (*self.place, self.received)
 
+    def child(self, cell: Cell) -> Task:
+        """The next child that arrives."""
+        place, self.received = self.next_place, self.received + 1
+        return Task(place, cell)
+
 
 @dataclass
 class _Helper:
@@ -42,11 +46,15 @@ class _Helper:
 
 
 class Pool:
-    """Helper processes for one walk. Without helpers every method is a no-op, and the caller does all the work."""
+    """Helper processes for one walk. Without helpers every method is a no-op, and the caller does all the work.
 
-    def __init__(self, problem: Problem, facets: bool) -> None:
+    The task of a helper that died is appended to ``returned``.
+    """
+
+    def __init__(self, problem: Problem, facets: bool, returned: list[Task]) -> None:
         self._problem = problem
         self._facets = facets
+        self._returned = returned
         self._helpers: list[_Helper] = []
         self._processes: list[subprocess.Popen[bytes]] = []
         self._admission: Admission | None = None
@@ -75,44 +83,40 @@ class Pool:
     def idle(self) -> bool:
         return any(helper.task is None for helper in self._helpers)
 
-    def give(self, task: Task, returned: list[Task]) -> None:
-        """Hand a task to an idle helper; if the helper has died, the task is returned."""
+    def give(self, task: Task) -> None:
+        """Hand a task to an idle helper."""
         helper = next(helper for helper in self._helpers if helper.task is None)
         helper.task = task
         try:
             helper.connection.send((task.cell, task.received))
         except OSError:
-            self._lose(helper, returned)
+            self._lose(helper)
 
-    def collect(self, returned: list[Task], timeout: float) -> tuple[list[tuple[Place, Cell]], Tally]:
-        """Children that have arrived; the task of a helper that died is returned."""
-        children: list[tuple[Place, Cell]] = []
+    def collect(self, timeout: float) -> tuple[list[Task], Tally]:
+        """Children that have arrived."""
+        children: list[Task] = []
         tally = Tally()
-        if not self._helpers:
-            return children, tally
-        ready = wait([helper.connection for helper in self._helpers], timeout)
+        ready = wait([helper.connection for helper in self._helpers], timeout) if self._helpers else []
         for helper in [h for h in self._helpers if h.connection in ready]:
             try:
                 cells, finished = helper.connection.recv()
             except (EOFError, OSError):
-                self._lose(helper, returned)
+                self._lose(helper)
                 continue
             if helper.task is None:
                 continue
-            for cell in cells:
-                children.append(((*helper.task.place, helper.task.received), cell))
-                helper.task.received += 1
+            children += [helper.task.child(cell) for cell in cells]
             if finished is not None:
                 tally.add(finished)
                 helper.task = None
         return children, tally
 
-    def _lose(self, helper: _Helper, returned: list[Task]) -> None:
+    def _lose(self, helper: _Helper) -> None:
         """Go on without a helper; what it was working on, less what arrived, is returned."""
         self._helpers.remove(helper)
         helper.connection.close()
         if helper.task is not None:
-            returned.append(helper.task)
+            self._returned.append(helper.task)
 
     def close(self) -> None:
         if self._admission is not None:
@@ -132,27 +136,23 @@ def main() -> None:
     try:
         network, frame, facets = pickle.loads(connection.recv_bytes())
         problem = Problem(network, frame)
-        solver = Solver()
         with np.errstate(all="ignore"):
             while True:
                 parent, skip = connection.recv()
-                _search(connection, problem, solver, parent, skip, facets)
+                _search(connection, problem, parent, skip, facets)
     except (EOFError, OSError):
         return
 
 
-def _search(
-    connection: Connection[Any, Any], problem: Problem, solver: Solver, parent: Cell, skip: int, facets: bool
-) -> None:
-    tally = Tally()
-    before = solver.solved
+def _search(connection: Connection[Any, Any], problem: Problem, parent: Cell, skip: int, facets: bool) -> None:
+    problem.tally = Tally()
+    before = problem.solver.solved
     batch: list[Cell] = []
     sent = time.monotonic()
-    for index, child in enumerate(sub_cells(problem, solver, parent, tally, facets=facets)):
-        if index >= skip:
-            batch.append(child)
+    for child in islice(sub_cells(problem, parent, facets=facets), skip, None):
+        batch.append(child)
         if time.monotonic() - sent > _SEND_EVERY:
             connection.send((batch, None))
             batch, sent = [], time.monotonic()
-    tally.programs = solver.solved - before
-    connection.send((batch, tally))
+    problem.tally.programs = problem.solver.solved - before
+    connection.send((batch, problem.tally))

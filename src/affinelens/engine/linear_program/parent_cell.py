@@ -7,37 +7,54 @@ from functools import cached_property
 import numpy as np
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.arithmetic.highs import Solver
-from affinelens.arithmetic.rational import stack_rows
-from affinelens.array_types import Floats, Indices, Pattern
+from affinelens.array_types import Indices, Pattern, Signs
+from affinelens.engine.linear_program.conditions import Conditions
+from affinelens.engine.linear_program.coordinate_bounds import Room, Sides
 from affinelens.engine.linear_program.local_rows import LocalRows
-from affinelens.engine.linear_program.problem import Cell, Problem
-from affinelens.engine.linear_program.proofs import Conditions, Ledger, Tally, outward_box
+from affinelens.engine.linear_program.problem import Cell, Problem, Witness
 from affinelens.network.activation import Activation
 
 
 class Parent:
-    """Facets (turned so that the cell is on their positive side) and breaks, as functions around the cell's point."""
+    """Facets (turned so that the cell is on their positive side) and breaks, as functions around the cell's point.
 
-    def __init__(self, problem: Problem, solver: Solver, tally: Tally, cell: Cell) -> None:
+    Of the facets, those that are bounds of single coordinates and kept apart are ``bounds``, the others ``facets``.
+    """
+
+    def __init__(self, problem: Problem, cell: Cell, scale: float | None = None) -> None:
         self.problem = problem
-        self.tally = tally
+        self.solver = problem.solver
+        self.tally = problem.tally
         self.cell = cell
-        self.activation: Activation = problem.network.stages[cell.depth].activation
+        self.center = cell.inside.point
+        self.bounds, general = problem.split(cell.facets)
+        self.facet_numbers: Indices = cell.facets[general]
+        self.facet_signs: Signs = cell.signs[general]
         self.break_numbers: Indices = problem.hyperplanes.of_stage(cell.depth)
-        self.solver = solver
         forms = problem.forms(cell.pattern, cell.depth)
-        self.facets: LocalRows = problem.rows(forms, cell.facets, cell.point).signed(cell.signs)
-        self.breaks: LocalRows = problem.rows(forms, self.break_numbers, cell.point)
+        self.facets: LocalRows = problem.rows(forms, self.facet_numbers, self.center).signed(self.facet_signs)
+        self.breaks: LocalRows = problem.rows(forms, self.break_numbers, self.center)
+        self.scale = self._margin if scale is None else scale
+
+    @property
+    def _margin(self) -> float:
+        """A length typical of the cell: its margin at the center."""
+        place, _ = self.bounds.around(self.center)
+        margin = float(np.concatenate([self.facets.offsets, np.abs(place)]).min(initial=np.inf))
+        return margin if np.isfinite(margin) and margin > 0 else 1.0
 
     @property
     def dim(self) -> int:
         return self.problem.dim
 
     @property
+    def activation(self) -> Activation:
+        return self.problem.network.stages[self.cell.depth].activation
+
+    @property
     def center_is_inside(self) -> bool:
         """Whether the float64 center is an interior point, not merely the rounding of a rational one."""
-        return self.cell.exact_point is None
+        return self.cell.inside.exact is None
 
     @property
     def is_last(self) -> bool:
@@ -45,15 +62,14 @@ class Parent:
         return self.cell.depth + 1 == len(self.problem.network.stages)
 
     @cached_property
-    def outer_box(self) -> tuple[Floats, Floats]:
-        """A box of displacements from the center that contains the domain."""
-        frame = self.problem.frame
-        return outward_box(frame.lower, frame.upper, self.cell.point)
+    def room(self) -> Room:
+        """What the bounds leave of the domain's box."""
+        return self.bounds.room(self.problem.box, self.center)
 
-    def extended(self, pattern: Pattern) -> Pattern:
-        """The cell's pattern followed by this stage's."""
-        kind = self.problem.network.pattern_type
-        return np.concatenate([self.cell.pattern.astype(kind), pattern.astype(kind)])
+    @cached_property
+    def outer_box(self) -> Sides:
+        """A box of displacements from the center that contains the domain."""
+        return Room(*self.problem.box, self.center).around
 
     @cached_property
     def inside(self) -> Conditions:
@@ -62,32 +78,22 @@ class Parent:
 
     @cached_property
     def _exact_forms(self) -> list[ExactMatrix]:
-        return self.problem.network.exact_forms(self.problem.frame.chart, self.cell.pattern, self.cell.depth)
+        problem = self.problem
+        forms = problem.network.exact_forms(problem.frame.chart, self.cell.pattern, self.cell.depth)
+        return forms[: len(problem.network.stages)]
 
     @cached_property
     def exact_breaks(self) -> ExactMatrix:
         return self.problem.exact_rows(self._exact_forms, self.break_numbers)
 
     @cached_property
-    def _exact_facets(self) -> ExactMatrix:
-        rows = self.problem.exact_rows(self._exact_forms, self.cell.facets)
-        return rows.scaled_rows(ExactMatrix.from_floats(self.cell.signs.astype(np.float64)))
+    def exact_facets(self) -> ExactMatrix:
+        rows = self.problem.exact_rows(self._exact_forms, self.facet_numbers)
+        return rows.scaled_rows(ExactMatrix.from_floats(self.facet_signs.astype(np.float64)))
 
-    @cached_property
-    def _scale(self) -> float:
-        """A length typical of the cell: its margin at the center."""
-        margin = float(self.facets.offsets.min(initial=np.inf))
-        return margin if np.isfinite(margin) and margin > 0 else 1.0
-
-    def ledger(self, breaks: Indices) -> Ledger:
-        """A ledger of the parent's facets followed by some of the stage's breaks."""
-
-        def exact() -> ExactMatrix:
-            return stack_rows([self._exact_facets, self.exact_breaks.rows(breaks.tolist())])
-
-        domain_facets = int(np.count_nonzero(self.problem.hyperplanes.of_domain(self.cell.facets)))
-        rows = self.facets.joined(self.breaks[breaks])
-        return Ledger(
-            self.problem, self.solver, self.tally, self.cell.point, self._scale, rows, exact,
-            len(self.facets), domain_facets,
-        )  # fmt: skip
+    def child(self, pattern: Pattern, numbers: Indices, signs: Signs, witness: Witness) -> Cell:
+        """A cell of the next stage: this stage's pattern there, its facets and their sides, and a point inside it."""
+        kind = self.problem.network.pattern_type
+        whole = np.concatenate([self.cell.pattern.astype(kind), pattern.astype(kind)])
+        order = np.argsort(numbers)
+        return Cell(self.cell.depth + 1, whole, numbers[order], signs[order], witness)

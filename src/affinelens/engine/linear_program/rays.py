@@ -11,7 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from affinelens.array_types import Bools, Floats
-from affinelens.engine.linear_program.proofs import Conditions, Ledger, Witness
+from affinelens.engine.linear_program.conditions import Conditions
+from affinelens.engine.linear_program.problem import Witness
+from affinelens.engine.linear_program.proofs import Ledger
 
 _RAYS_PER_DIMENSION = 8
 
@@ -21,7 +23,7 @@ class Rays:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._dim = ledger.problem.dim
+        self._dim = ledger.rows.dim
 
     def facets(self, witness: Witness, conditions: Conditions) -> Bools:
         """Which of the conditions rays prove to be facets; the rest stays open."""
@@ -59,4 +61,4 @@ class Rays:
     @cached_property
     def _slopes(self) -> Floats:
         """How fast each row changes in each of the directions."""
-        return self._ledger.rows.slopes(self._directions)
+        return self._directions @ self._ledger.rows.normals.T
