@@ -81,6 +81,7 @@ def _content(path: Path) -> bytes:
 class Node:
     """An operation: its operator, the names it reads and defines, and its attributes as Python values."""
 
+    proto: onnx.NodeProto
     operator: str
     name: str
     inputs: tuple[str, ...]
@@ -96,7 +97,7 @@ class Node:
             attributes = {entry.name: onnx.helper.get_attribute_value(entry) for entry in node.attribute}
         except ValueError as error:
             raise AffineLensError(f"node {name!r} ({operator}): an attribute has no readable value") from error
-        return cls(operator, name, tuple(node.input), tuple(node.output), attributes)
+        return cls(node, operator, name, tuple(node.input), tuple(node.output), attributes)
 
     @property
     def label(self) -> str:
@@ -109,6 +110,10 @@ class Node:
     def has(self, position: int) -> bool:
         """Whether an optional input is given."""
         return position < len(self.inputs) and self.inputs[position] != ""
+
+    def tensors(self) -> list[TensorProto]:
+        """The attributes that are tensors."""
+        return [value for value in self.attributes.values() if isinstance(value, TensorProto)]
 
     def number(self, attribute: str, default: float) -> Floats:
         """A number among the attributes, which ONNX stores as float32."""

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from affinelens.errors import AffineLensError
 from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.replay import Call, Operator, Replay
 from affinelens.network.build.shapes import checked_axis
-from affinelens.network.build.values import Array, Constant, Value
+from affinelens.network.build.values import Constant, Value
 from affinelens.network.onnx.model_file import Node, TensorProto, read_tensor
 
 
@@ -58,6 +56,10 @@ class NodeCall(Call):
             raise AffineLensError(f"input {key} is missing")
         return self.replay.named(self.node.inputs[key])
 
+    def given(self) -> list[int]:
+        """The positions of the inputs that are given."""
+        return [position for position in range(len(self.node.inputs)) if self.has(position)]
+
     def values(self) -> list[Value]:
         """All inputs of an operator that takes any number of them."""
         return [self.value(position) for position in range(max(len(self.node.inputs), 1))]
@@ -82,10 +84,6 @@ class NodeCall(Call):
         if not given:
             return None if self.node.integer("noop_with_empty_axes", 0) else list(range(rank))
         return sorted({checked_axis(axis, rank) for axis in given})
-
-    def made(self, values: Array) -> Constant:
-        """A constant that this node has computed."""
-        return Constant(np.asarray(values), f"constant {self.node.outputs[0]!r}")
 
     def scores(self) -> tuple[Value, Sequence[int]]:
         value = self.value(0)
