@@ -246,8 +246,8 @@ _AVERAGE_POOL = images.on_images(
         divisor=lambda call: call.given("divisor_override"),
     )
 )
-_ADAPTIVE_MAX_POOL = images.on_images(does(windows.adaptive_max_pool, images.batched, images.output_sizes, name))
-_ADAPTIVE_AVERAGE_POOL = images.on_images(does(windows.adaptive_average_pool, images.batched, images.output_sizes))
+_ADAPTIVE_MAX_POOL = images.on_images(does(windows.max_pool, images.batched, images.adaptive, name))
+_ADAPTIVE_AVERAGE_POOL = images.on_images(does(windows.average_pool, images.batched, images.adaptive))
 _NORM = does(nonlinear.norm_over, tensor("self"), AtenCall.reduced_axes, _order, name, keep=flag("keepdim"))
 _CLAMP = does(operators.clamp, value("self"), value("min"), value("max"), name)
 
