@@ -11,7 +11,7 @@ from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.network.build import nonlinear, operators, ordering, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
-from affinelens.network.build.comparison import compare
+from affinelens.network.build.comparison import compare, negation
 from affinelens.network.build.replay import Operator, Operators, always, does, name, numbers, tensor, value
 from affinelens.network.build.shapes import checked_axis
 from affinelens.network.build.values import Comparison, Constant, RefusedError, Value
@@ -89,13 +89,6 @@ def _hard_sigmoid(call: NodeCall) -> Tensor:
     scaled = call.builder.scale(call.tensor(0), call.node.number("alpha", 0.2))
     moved = call.builder.add_constant(scaled, call.node.number("beta", 0.5))
     return nonlinear.clip(call.builder, moved, np.array(0.0), np.array(1.0), call.name)
-
-
-def _negation(call: NodeCall) -> Comparison:
-    condition = call.value(0)
-    if not isinstance(condition, Comparison):
-        raise AffineLensError("a negation is read of a comparison alone")
-    return Comparison(nonlinear.negated(call.builder, condition.lead))
 
 
 def _running_sum(call: NodeCall) -> Tensor:
@@ -216,7 +209,7 @@ OPERATORS = Operators(
         "Min": does(partial(operators.extremum, largest=False), _ALL, name),
         "Mul": does(operators.multiply, value(0), value(1), name),
         "Neg": does(nonlinear.negated, tensor(0)),
-        "Not": _negation,
+        "Not": does(negation, value(0)),
         "PRelu": does(nonlinear.rectify, tensor(0), numbers(1), name),
         "Pad": _pad,
         "ReduceL1": _reduction(nonlinear.norm_over, always(1.0), name),

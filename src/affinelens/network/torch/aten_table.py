@@ -13,7 +13,7 @@ from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.network.build import nonlinear, operators, ordering, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
-from affinelens.network.build.comparison import compare
+from affinelens.network.build.comparison import compare, negation
 from affinelens.network.build.replay import Operator, Operators, always, does, first_of, name, numbers, tensor, value
 from affinelens.network.build.values import Comparison, RefusedError
 from affinelens.network.linear_map import Sparse
@@ -63,12 +63,6 @@ def _concatenate(call: AtenCall) -> Tensor:
     return call.builder.concatenate(parts, call.given("dim") % len(parts[0].shape))
 
 
-def _stack(call: AtenCall) -> Tensor:
-    axis = call.given("dim") % len(call.shape)
-    shape = (*call.shape[:axis], 1, *call.shape[axis + 1 :])
-    return call.builder.concatenate([call.builder.reshape(part, shape) for part in call.tensors()], axis)
-
-
 def _pad(call: AtenCall) -> Any:
     """Padding; torch's list of widths begins with the last axis."""
     if call.given("mode") not in (None, "constant"):
@@ -89,10 +83,6 @@ def _like(call: AtenCall) -> Any:
 def _scaled_other(call: AtenCall) -> Tensor:
     """What is added, times a Python number."""
     return call.builder.scale(call.tensor("other"), call.numbers("alpha"))
-
-
-def _subtract_from(call: AtenCall) -> Tensor:
-    return call.builder.subtract(call.tensor("other"), call.builder.scale(call.tensor("self"), call.numbers("alpha")))
 
 
 def _divide(call: AtenCall) -> Tensor:
@@ -148,13 +138,6 @@ def _extremum(call: AtenCall, *, largest: bool) -> Any:
     over = nonlinear.maximum_over if largest else nonlinear.minimum_over
     best = does(over, tensor("self"), AtenCall.reduced_axes, name, keep=flag("keepdim"))(call)
     return best if isinstance(call.node.node.meta["val"], torch.Tensor) else (best,)
-
-
-def _negation(call: AtenCall) -> Comparison:
-    condition = call.value("self")
-    if not isinstance(condition, Comparison):
-        raise RefusedError("a negation is read of a comparison alone")
-    return Comparison(nonlinear.negated(call.builder, condition.lead))
 
 
 def _ranked(call: AtenCall) -> Any:
@@ -278,9 +261,7 @@ _TABLE: dict[str, Operator] = {
     "relu": does(nonlinear.rectify, tensor("self"), always(np.array(0.0)), name),
     "relu6": does(nonlinear.clip, tensor("self"), always(np.array(0.0)), always(np.array(6.0)), name),
     "rrelu": does(nonlinear.rectify, tensor("self"), _mean_slope, name),
-    "rsub": _subtract_from,
     "scatter": _scattered,
-    "stack": _stack,
     "sub": does(GraphBuilder.subtract, tensor("self"), _scaled_other),
     "sum": does(GraphBuilder.sum_over, tensor("self"), AtenCall.reduced_axes, keep=flag("keepdim")),
     "threshold": does(nonlinear.threshold, tensor("self"), numbers("threshold"), numbers("value"), name),
@@ -288,7 +269,7 @@ _TABLE: dict[str, Operator] = {
     **_each("linalg_vector_norm norm", _NORM),
     **_each("ge gt", does(compare, value("self"), value("other"))),
     **_each("le lt", does(compare, value("other"), value("self"))),
-    **_each("bitwise_not logical_not", _negation),
+    **_each("bitwise_not logical_not", does(negation, value("self"))),
     **_each("kthvalue median msort sort topk", _ranked),
     **_each("index_add scatter_add", _added),
     **_each("bmm mm", does(operators.matrix_product, value("self"), value("mat2"))),
@@ -323,7 +304,7 @@ _TABLE: dict[str, Operator] = {
 
 # Operators that change none of a constant's numbers.
 _KEEPS_NUMBERS = {"item"} | {
-    name for name, operator in _TABLE.items() if operator in (AtenCall.moved, _reshape, _concatenate, _stack)
+    name for name, operator in _TABLE.items() if operator in (AtenCall.moved, _reshape, _concatenate)
 }
 # What may follow a tail on the way to the output: the order of the scores stays as it is.
 PASSIVE = {"permute", "t", "transpose"} | {name for name, operator in _TABLE.items() if operator is _reshape}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -27,21 +28,20 @@ class ModuleFollower:
         fixed: Mapping[str, Any] | None = None,
         inputs: int | None = None,
     ) -> None:
-        self._input_shape = input_shape
+        self._see = partial(Example, input_shape=input_shape, fixed=fixed, inputs=inputs)
         self._until = until
-        self._fixed = fixed
-        self._inputs = inputs
-        self._example: Example | None = None
-        self._exported: Exported | None = None
-        self._trace: Trace | None = None
+        self._known: tuple[Trace, Example, Exported] | None = None
 
     def network(self, module: torch.nn.Module) -> Network:
         """The module's network as it is now; the module and the random state are left as they are."""
-        if self._exported is not None and self._example is not None and self._trace is not None:
-            if traced(module, self._example) == self._trace:
-                return self._exported.network(module)
-            self._trace = None
-        self._example = Example(module, self._input_shape, fixed=self._fixed, inputs=self._inputs)
-        self._exported = Exported(self._example, module, self._until)
-        self._trace = traced(module, self._example)
-        return self._exported.network(module)
+        if self._known is not None:
+            trace, example, exported = self._known
+            if traced(module, example) == trace:
+                return exported.network(module)
+        self._known = None
+        example = self._see(module)
+        exported = Exported(example, module, self._until)
+        seen = traced(module, example)
+        if seen is not None:
+            self._known = seen, example, exported
+        return exported.network(module)

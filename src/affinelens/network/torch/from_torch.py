@@ -41,7 +41,7 @@ except ImportError as missing:
 # Operators that are read through the ones they are made of.
 COMPOSED = (
     "addcdiv", "addcmul", "broadcast_tensors", "column_stack", "diff", "dstack", "einsum", "hstack", "kron", "l1_loss",
-    "linalg_matrix_norm", "outer", "pairwise_distance", "tensordot", "trace", "trapezoid", "vstack",
+    "linalg_matrix_norm", "outer", "pairwise_distance", "rsub", "stack", "tensordot", "trace", "trapezoid", "vstack",
 )  # fmt: skip
 
 
@@ -132,21 +132,26 @@ def _require_plain_parameters(module: torch.nn.Module) -> None:
 
 
 def _inferred_shape(module: torch.nn.Module, inputs: int | None) -> tuple[int, ...]:
-    for name, part in module.named_modules():
-        if isinstance(part, torch.nn.Linear):
-            return (part.in_features,)
-        if next(part.parameters(recurse=False), None) is not None:
-            if inputs is not None:
-                return (inputs,)
-            raise AffineLensError(
-                f"the first layer with parameters is {name or 'the module'} ({type(part).__name__}), which does not "
-                "tell the shape of an input; pass ",
-                Option("input_shape"),
-                " without the batch axis",
-            )
+    telling = (
+        (name, part)
+        for name, part in module.named_modules()
+        if isinstance(part, torch.nn.Linear) or next(part.parameters(recurse=False), None) is not None
+    )
+    name, first = next(telling, ("", None))
+    if isinstance(first, torch.nn.Linear):
+        return (first.in_features,)
     if inputs is not None:
         return (inputs,)
-    raise AffineLensError("the module has no nn.Linear that tells the shape of an input; pass ", Option("input_shape"))
+    if first is None:
+        raise AffineLensError(
+            "the module has no nn.Linear that tells the shape of an input; pass ", Option("input_shape")
+        )
+    raise AffineLensError(
+        f"the first layer with parameters is {name or 'the module'} ({type(first).__name__}), which does not "
+        "tell the shape of an input; pass ",
+        Option("input_shape"),
+        " without the batch axis",
+    )
 
 
 def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[dict[str, torch.Tensor], list[Note]]:
