@@ -26,10 +26,6 @@ _TWO_FACTORS = (
 )
 
 
-def add(builder: GraphBuilder, values: Sequence[Value]) -> Tensor:
-    return builder.add_all([lifted(builder, value) for value in values])
-
-
 def multiply(builder: GraphBuilder, left: Value, right: Value, name: str = "") -> Tensor:
     """The product; a comparison is a factor of 1 where it holds and of 0 elsewhere."""
     for factor, other in ((left, right), (right, left)):
@@ -127,10 +123,6 @@ def reshaped(builder: GraphBuilder, value: Value, shape: Shape) -> Value:
     if isinstance(value, Tensor):
         return builder.reshape(value, shape)
     return Constant(value.values.reshape(shape), value.name)
-
-
-def concatenated(builder: GraphBuilder, values: Sequence[Value], axis: int) -> Tensor:
-    return builder.concatenate([lifted(builder, value) for value in values], axis)
 
 
 def padded(builder: GraphBuilder, value: Value, widths: Sequence[tuple[int, int]], mode: str, fill: float) -> Value:

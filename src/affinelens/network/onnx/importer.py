@@ -153,12 +153,19 @@ def _matched_shape(name: str, sizes: list[int] | None, given: Shape) -> Shape:
     if sizes is None:
         return (1, *given)
     for shape in ((1, *given), given):
-        if len(shape) == len(sizes) and all(size in (0, found) for size, found in zip(sizes, shape, strict=True)):
+        if _fits(shape, sizes):
             return shape
-    declared = ", ".join(str(size) if size else "open" for size in sizes)
     raise AffineLensError(
-        Option("input_shape", given), f" does not fit input {name!r}, whose axes have sizes ({declared})"
+        Option("input_shape", given), f" does not fit input {name!r}, whose axes have sizes ({_shown(sizes)})"
     )
+
+
+def _fits(shape: Shape, sizes: Sequence[int]) -> bool:
+    return len(shape) == len(sizes) and all(size in (0, found) for size, found in zip(sizes, shape, strict=True))
+
+
+def _shown(sizes: Sequence[int]) -> str:
+    return ", ".join(str(size) if size else "open" for size in sizes)
 
 
 def _fixed_value(builder: GraphBuilder, entry: onnx.ValueInfoProto, values: Any) -> Constant:
@@ -174,10 +181,10 @@ def _fixed_value(builder: GraphBuilder, entry: onnx.ValueInfoProto, values: Any)
     sizes = [dim.dim_value for dim in declared.shape.dim]
     if array.ndim == len(sizes) - 1 and sizes[0] <= 1:
         array = array[None]
-    fits = array.ndim == len(sizes) and all(size in (0, n) for size, n in zip(sizes, array.shape, strict=True))
-    if declared.HasField("shape") and not fits:
-        shown = ", ".join(str(size) if size else "open" for size in sizes)
-        raise AffineLensError(f"{label} has axes of sizes ({shown}), but the given array has shape {array.shape}")
+    if declared.HasField("shape") and not _fits(array.shape, sizes):
+        raise AffineLensError(
+            f"{label} has axes of sizes ({_shown(sizes)}), but the given array has shape {array.shape}"
+        )
     with np.errstate(all="ignore"):
         typed = array.astype(number_type(declared.elem_type, label))
     if not np.array_equal(typed.astype(np.float64), array.astype(np.float64)):

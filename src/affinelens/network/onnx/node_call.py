@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from affinelens.errors import AffineLensError
-from affinelens.network.build.builder import GraphBuilder
+from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.replay import Call, Operator, Replay
 from affinelens.network.build.shapes import checked_axis
-from affinelens.network.build.values import Constant, Value
+from affinelens.network.build.values import Constant, Value, lifted
 from affinelens.network.onnx.model_file import Node, TensorProto, read_tensor
 
 
@@ -73,6 +73,10 @@ class NodeCall(Call):
     def listed(self, position: int, attribute: str) -> list[int] | None:
         """Integers from an input, as newer operator sets have them, or from an attribute."""
         return self.integers(position) if self.has(position) else self.node.integers(attribute)
+
+    def tensors(self) -> list[Tensor]:
+        """All inputs as tensors."""
+        return [lifted(self.builder, value) for value in self.values()]
 
     def axis(self, default: int, rank: int) -> int:
         return checked_axis(self.node.integer("axis", default), rank)

@@ -45,7 +45,7 @@ def _reduction(meaning: Callable[..., Tensor], *more: Operator) -> Operator:
 
 def _mean(call: NodeCall) -> Tensor:
     count = np.array(float(len(call.node.inputs)))
-    return call.builder.divide(operators.add(call.builder, call.values()), count)
+    return call.builder.divide(call.builder.add_all(call.tensors()), count)
 
 
 def _matrix(position: int, attribute: str) -> Operator:
@@ -172,7 +172,6 @@ def _stored(call: NodeCall) -> Value:
 _GREATER = does(compare, value(0), value(1))
 _LESS = does(compare, value(1), value(0))
 _ZERO = always(np.array(0.0))
-_ALL = NodeCall.values
 
 OPERATORS = Operators(
     {
@@ -185,7 +184,7 @@ OPERATORS = Operators(
         "Cast": _cast,
         "CastLike": _cast_like,
         "Clip": does(operators.clamp, value(0), _bound(1, "min"), _bound(2, "max"), name),
-        "Concat": does(operators.concatenated, _ALL, _joined_axis),
+        "Concat": does(GraphBuilder.concatenate, NodeCall.tensors, _joined_axis),
         "Constant": _stored,
         "CumSum": _running_sum,
         "Conv": images.convolution,
@@ -203,10 +202,10 @@ OPERATORS = Operators(
         "Less": _LESS,
         "LessOrEqual": _LESS,
         "MatMul": does(operators.matrix_product, value(0), value(1)),
-        "Max": does(partial(operators.extremum, largest=True), _ALL, name),
+        "Max": does(partial(operators.extremum, largest=True), NodeCall.values, name),
         "MaxPool": does(windows.max_pool, tensor(0), images.pooling_window, name),
         "Mean": _mean,
-        "Min": does(partial(operators.extremum, largest=False), _ALL, name),
+        "Min": does(partial(operators.extremum, largest=False), NodeCall.values, name),
         "Mul": does(operators.multiply, value(0), value(1), name),
         "Neg": does(nonlinear.negated, tensor(0)),
         "Not": does(negation, value(0)),
@@ -221,7 +220,7 @@ OPERATORS = Operators(
         "Resize": images.resize,
         "Shrink": does(nonlinear.shrink, tensor(0), number("lambd", 0.5), number("bias", 0.0), name),
         "Sub": does(GraphBuilder.subtract, tensor(0), tensor(1)),
-        "Sum": does(operators.add, _ALL),
+        "Sum": does(GraphBuilder.add_all, NodeCall.tensors),
         "ThresholdedRelu": does(nonlinear.threshold, tensor(0), number("alpha", 1.0), _ZERO, name),
         "TopK": _top,
         "Upsample": images.upsample,
