@@ -46,6 +46,13 @@ def divide(builder: GraphBuilder, value: Value, divisor: Value) -> Tensor:
     return builder.divide(lifted(builder, value), divisor.numbers())
 
 
+def power(builder: GraphBuilder, base: Value, exponent: Value) -> Tensor:
+    """The base itself, which is the only power that is piecewise affine."""
+    if not isinstance(exponent, Constant) or np.any(exponent.values != 1):
+        raise RefusedError("this power is not piecewise affine; an exponent of 1 is read")
+    return builder.broadcast(lifted(builder, base), common_shape(base.shape, exponent.shape))
+
+
 def interpolated(builder: GraphBuilder, start: Value, end: Value, weight: Value) -> Tensor:
     """``start + weight * (end - start)``."""
     moved = builder.subtract(multiply(builder, weight, end), multiply(builder, weight, start))

@@ -211,6 +211,7 @@ OPERATORS = Operators(
         "Not": does(negation, value(0)),
         "PRelu": does(nonlinear.rectify, tensor(0), numbers(1), name),
         "Pad": _pad,
+        "Pow": does(operators.power, value(0), value(1)),
         "ReduceL1": _reduction(nonlinear.norm_over, always(1.0), name),
         "ReduceMax": _reduction(nonlinear.maximum_over, name),
         "ReduceMean": _reduction(GraphBuilder.mean_over),

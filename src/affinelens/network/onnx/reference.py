@@ -31,7 +31,7 @@ _COMPUTES = {
     "ReduceProd", "ReduceSum", "Round", "Sign", "Sqrt", "Sub", "Sum", "Where", "Xor",
 }  # fmt: skip
 _MAKES = {"Cast", "Concat", "ConstantOfShape", "NonZero", "OneHot", "Range", "Unique"}
-MEASURES = {"EyeLike", "Shape", "Size"}
+MEASURES = {"EyeLike", "IsInf", "IsNaN", "Shape", "Size"}
 # Operators that keep the entries and their order, and those each of whose entries is one of their inputs' or zero.
 RESHAPES = {"Flatten", "Reshape", "Squeeze", "Unsqueeze"}
 MOVES = {
@@ -64,7 +64,7 @@ def _equal(left: Array, right: Array) -> bool:
 
 
 def measured(call: NodeCall) -> list[Constant]:
-    """A constant that depends on the shape of a tensor, and not on what it holds."""
+    """A constant that depends on the shape of a tensor, and not on which real numbers it holds."""
     placeholder = np.broadcast_to(np.float32(0), call.value(0).shape)
     return [Constant(result, f"constant {call.node.outputs[0]!r}") for result in _carried_out(call, {0: placeholder})]
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from affinelens.errors import AffineLensError, MissingExtraError, Option
 from affinelens.network.build.builder import GraphBuilder
-from affinelens.network.build.graph import names_like, needed, require_known, require_one_input, tail_of
+from affinelens.network.build.graph import is_known, names_like, needed, require_known, require_one_input, tail_of
 from affinelens.network.build.shapes import checked_shape
 from affinelens.network.build.values import lifted
 from affinelens.network.canonical import Network
@@ -37,12 +37,6 @@ try:
     from affinelens.network.torch.exported_node import ExportedNode
 except ImportError as missing:
     raise MissingExtraError.for_extra("torch", "torch", "compiling a torch module") from missing
-
-# Operators that are read through the ones they are made of.
-COMPOSED = (
-    "addcdiv", "addcmul", "broadcast_tensors", "column_stack", "diff", "dstack", "einsum", "hstack", "kron", "l1_loss",
-    "linalg_matrix_norm", "outer", "pairwise_distance", "rsub", "stack", "tensordot", "trace", "trapezoid", "vstack",
-)  # fmt: skip
 
 
 def network_from_module(
@@ -208,11 +202,12 @@ def _require_running_statistics(module: torch.nn.Module) -> None:
 
 
 def _decompositions() -> dict[Any, Any]:
-    """How the composed operators are taken apart; every other operator is kept."""
-    known = torch.export.default_decompositions()
-    packets = [getattr(torch.ops.aten, name) for name in COMPOSED]
-    overloads = [getattr(packet, name) for packet in packets for name in packet.overloads()]
-    return {overload: known[overload] for overload in overloads if overload in known}
+    """How torch takes operators apart; those that are read or refused by name are kept."""
+    return {
+        overload: way
+        for overload, way in torch.export.default_decompositions().items()
+        if not (is_known(name := overload.overloadpacket.__name__) or name in OPERATORS.table)
+    }
 
 
 def _write_out_shrinking(program: torch.export.ExportedProgram) -> None:
