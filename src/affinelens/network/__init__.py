@@ -31,8 +31,8 @@ __all__ = [
 ]
 
 _ACCEPTED = (
-    "a torch.nn.Module, a fitted scikit-learn perceptron or pipeline, a state dictionary, a path to an .onnx, "
-    ".onnx.gz, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
+    "a torch.nn.Module or exported program, a fitted scikit-learn perceptron or pipeline, a state dictionary, an "
+    "onnx.ModelProto, a path to an .onnx, .onnx.gz, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
 )
 
 
@@ -48,8 +48,9 @@ def network(
     Parameters
     ----------
     model
-        A ``torch.nn.Module``, a path to an ``.onnx``, ``.onnx.gz``, ``.npz``, ``.safetensors`` or ``.pt`` (state
-        dictionary) file, a state dictionary, a fitted scikit-learn ``MLPClassifier`` or ``MLPRegressor`` (also behind
+        A ``torch.nn.Module``, a ``torch.export.ExportedProgram`` for batch size 1, a path to an ``.onnx``,
+        ``.onnx.gz``, ``.npz``, ``.safetensors`` or ``.pt`` (state dictionary) file, an ``onnx.ModelProto``, a state
+        dictionary, a fitted scikit-learn ``MLPClassifier`` or ``MLPRegressor`` (also behind
         scalers or PCA in a ``Pipeline``), a list of ``(W, b)`` pairs, W of shape (out, in), with ReLU between them, or
         a :class:`Network`, which is returned as it is.
     input_shape
@@ -94,17 +95,22 @@ def compile_model(
     inputs: int | None = None,
 ) -> Network:
     """As :func:`network`; ``inputs`` is the number of inputs where nothing else tells the shape."""
-    if isinstance(model, str | Path):
-        path = Path(model)
-        if _is_onnx(path):
-            _require_file(path)
-            from affinelens.network.onnx.importer import network_from_onnx
+    path = Path(model) if isinstance(model, str | Path) else None
+    in_onnx_file = path is not None and path.name.lower().endswith((".onnx", ".onnx.gz"))
+    if path is not None and in_onnx_file:
+        _require_file(path)
+    if in_onnx_file or _descends(model, "onnx.", "ModelProto"):
+        from affinelens.network.onnx.importer import network_from_onnx
 
-            return network_from_onnx(path, input_shape, until=until, fixed=fixed)
-    elif is_torch_module(model):
+        return network_from_onnx(path or model, input_shape, until=until, fixed=fixed)
+    if is_torch_module(model):
         from affinelens.network.torch.from_torch import network_from_module
 
         return network_from_module(model, input_shape, until=until, fixed=fixed, inputs=inputs)
+    if _descends(model, "torch.", "ExportedProgram"):
+        from affinelens.network.torch.from_torch import network_from_program
+
+        return network_from_program(model, input_shape, until=until, fixed=fixed)
     for option, value in {"until": until, "fixed": fixed, "input_shape": input_shape}.items():
         if value is not None:
             raise AffineLensError(
@@ -112,8 +118,8 @@ def compile_model(
             )
     if isinstance(model, Network):
         return model
-    if isinstance(model, str | Path):
-        return _from_file(Path(model))
+    if path is not None:
+        return _from_file(path)
     if isinstance(model, Sequence):
         return network_from_layers(model)
     if is_scikit_learn(model):
@@ -127,10 +133,6 @@ def compile_model(
 def _values(value: Any, name: str) -> NDArray[Any]:
     """An entry of a state dictionary: a torch tensor, or what numpy makes an array of."""
     return tensor_values(value, name) if is_torch_tensor(value) else as_numbers(value, name)
-
-
-def _is_onnx(path: Path) -> bool:
-    return path.name.lower().endswith((".onnx", ".onnx.gz"))
 
 
 def _require_file(path: Path) -> None:
@@ -157,13 +159,13 @@ def _from_file(path: Path) -> Network:
 
 def is_torch_module(model: Any) -> bool:
     """Whether the object's class descends from torch.nn.Module, without importing torch."""
-    return _descends(model, "torch.nn.modules.module.Module")
+    return _descends(model, "torch.nn.modules.module", "Module")
 
 
 def is_torch_tensor(value: Any) -> bool:
     """Whether the object's class descends from torch.Tensor, without importing torch."""
-    return _descends(value, "torch.Tensor")
+    return _descends(value, "torch", "Tensor")
 
 
-def _descends(value: Any, name: str) -> bool:
-    return any(f"{base.__module__}.{base.__qualname__}" == name for base in type(value).__mro__)
+def _descends(value: Any, package: str, name: str) -> bool:
+    return any(base.__qualname__ == name and base.__module__.startswith(package) for base in type(value).__mro__)

@@ -20,7 +20,7 @@ class NodeReplay(Replay[str]):
     """The values so far, by name, and what the file stores, which is read when it is needed."""
 
     def __init__(
-        self, builder: GraphBuilder, stored: Mapping[str, TensorProto], folder: Path, opset: int, kind: int
+        self, builder: GraphBuilder, stored: Mapping[str, TensorProto], folder: Path | None, opset: int, kind: int
     ) -> None:
         super().__init__(builder)
         self.folder = folder

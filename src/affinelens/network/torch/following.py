@@ -46,7 +46,7 @@ class ModuleFollower:
                 return exported.network(module)
         self._known = None
         example = self._see(module)
-        exported = Exported(example, module, self._until)
+        exported = Exported.of(module, example, self._until)
         seen = _traced(module, example)
         if seen is not None:
             self._known = seen, example, exported
