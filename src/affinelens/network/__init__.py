@@ -33,8 +33,8 @@ __all__ = [
 ]
 
 _ACCEPTED = (
-    "a torch.nn.Module, a fitted scikit-learn perceptron or pipeline, a state dictionary, a path to an .onnx, "
-    ".onnx.gz, .nnet, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
+    "a torch.nn.Module or exported program, a fitted scikit-learn perceptron or pipeline, a state dictionary, an "
+    "onnx.ModelProto, a path to an .onnx, .onnx.gz, .nnet, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
 )
 
 _SQUARE = "give the scikit-learn model itself if they are its coefs_, or name them ({'0.weight': W, '0.bias': b, ...})"
@@ -53,10 +53,11 @@ def network(
     Parameters
     ----------
     model
-        A ``torch.nn.Module``, a path to an ``.onnx``, ``.onnx.gz``, ``.nnet``, ``.npz``, ``.safetensors`` or ``.pt``
-        (state dictionary) file, a state dictionary, a fitted scikit-learn ``MLPClassifier`` or ``MLPRegressor`` (also
-        behind scalers or PCA in a ``Pipeline``), a list of ``(W, b)`` pairs, W of shape (out, in), with ReLU between
-        them, or a :class:`Network`, which is returned as it is.
+        A ``torch.nn.Module``, a ``torch.export.ExportedProgram`` for batch size 1, a path to an ``.onnx``,
+        ``.onnx.gz``, ``.nnet``, ``.npz``, ``.safetensors`` or ``.pt`` (state dictionary) file, an ``onnx.ModelProto``,
+        a state dictionary, a fitted scikit-learn ``MLPClassifier`` or ``MLPRegressor`` (also behind scalers or PCA in a
+        ``Pipeline``), a list of ``(W, b)`` pairs, W of shape (out, in), with ReLU between them, or a :class:`Network`,
+        which is returned as it is.
     input_shape
         Shape of one input without the batch axis; needed only for torch modules whose first layer does not tell it and
         ONNX files that leave it open.
@@ -102,14 +103,19 @@ def compile_model(
     path = Path(model) if isinstance(model, str | Path) else None
     if path is not None:
         _require_file(path)
-    if path is not None and path.name.lower().endswith((".onnx", ".onnx.gz")):
+    in_onnx_file = path is not None and path.name.lower().endswith((".onnx", ".onnx.gz"))
+    if in_onnx_file or _descends(model, "onnx.", "ModelProto"):
         from affinelens.network.onnx.importer import network_from_onnx
 
-        return network_from_onnx(path, input_shape, until=until, fixed=fixed)
+        return network_from_onnx(path or model, input_shape, until=until, fixed=fixed)
     if is_torch_module(model):
         from affinelens.network.torch.from_torch import network_from_module
 
         return network_from_module(model, input_shape, until=until, fixed=fixed, inputs=inputs)
+    if _descends(model, "torch.", "ExportedProgram"):
+        from affinelens.network.torch.from_torch import network_from_program
+
+        return network_from_program(model, input_shape, until=until, fixed=fixed)
     for option, value in {"until": until, "fixed": fixed, "input_shape": input_shape}.items():
         if value is not None:
             raise AffineLensError(
@@ -160,13 +166,13 @@ def _from_file(path: Path) -> Network:
 
 def is_torch_module(model: Any) -> bool:
     """Whether the object's class descends from torch.nn.Module, without importing torch."""
-    return _descends(model, "torch.nn.modules.module.Module")
+    return _descends(model, "torch.nn.modules.module", "Module")
 
 
 def is_torch_tensor(value: Any) -> bool:
     """Whether the object's class descends from torch.Tensor, without importing torch."""
-    return _descends(value, "torch.Tensor")
+    return _descends(value, "torch", "Tensor")
 
 
-def _descends(value: Any, name: str) -> bool:
-    return any(f"{base.__module__}.{base.__qualname__}" == name for base in type(value).__mro__)
+def _descends(value: Any, package: str, name: str) -> bool:
+    return any(base.__qualname__ == name and base.__module__.startswith(package) for base in type(value).__mro__)

@@ -20,7 +20,7 @@ in `network.report()`.
 
 {torch}
 
-Taken apart first: {composed}.
+Operators that torch itself takes apart into these are read too, such as `einsum`, `addcmul`, `hstack` or `linalg_norm`.
 """
 
 
@@ -28,10 +28,9 @@ def operator_page() -> str:
     """The page as Markdown."""
     from affinelens.network.onnx.node_table import OPERATORS as ONNX
     from affinelens.network.torch.aten_table import OPERATORS as ATEN
-    from affinelens.network.torch.from_torch import COMPOSED
 
     shown = [name for name in ATEN.table if not name.startswith("_") and name != "getitem"]
-    return _PAGE.format(onnx=_listed(ONNX.table), torch=_listed(shown), composed=", ".join(COMPOSED))
+    return _PAGE.format(onnx=_listed(ONNX.table), torch=_listed(shown))
 
 
 def _listed(names: Iterable[str]) -> str:

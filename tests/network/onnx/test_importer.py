@@ -15,6 +15,7 @@ onnx = pytest.importorskip("onnx")
 
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
+import affinelens as al  # noqa: E402
 from affinelens.errors import AffineLensError, MissingExtraError  # noqa: E402
 from affinelens.network import network  # noqa: E402
 from support.onnx_models import assert_same_function, model, node, save, weights  # noqa: E402
@@ -360,3 +361,15 @@ def test_damaged_names_and_missing_outputs_are_refused(tmp_path: Path) -> None:
     proto = model([node("Relu", "x", "y")], {}, [1, 3])
     proto.graph.node[0].op_type = "Re\nlu"
     assert "not read" in refusal(proto, tmp_path)
+
+
+def test_a_loaded_model_is_taken_as_an_object(tmp_path: Path) -> None:
+    proto = model([node("Gemm", "x w", "h"), node("Relu", "h", "y")], {"w": weights(2, 3)}, [1, 2])
+    loaded = network(proto)
+    assert loaded.digest == network(save(proto, tmp_path)).digest
+    assert network(proto, until="h").stages == ()
+    assert al.count(proto, al.Box(-1, 1, dim=2)) == al.count(loaded, al.Box(-1, 1, dim=2))
+    proto.graph.initializer[0].ClearField("raw_data")
+    proto.graph.initializer[0].data_location = onnx.TensorProto.EXTERNAL
+    with pytest.raises(AffineLensError, match="the ONNX model: .*initializer 'w' lies in another file; load the model"):
+        network(proto)

@@ -193,6 +193,18 @@ LAYOUT = [
     ([node("DepthToSpace", "x", "y", blocksize=2, mode="CRD")], {}),
     ([node("Slice", "x s e a", "h"), node("SpaceToDepth", "h", "y", blocksize=3)],
      {"s": whole(1), "e": whole(7), "a": whole(2)}),
+    ([node("Slice", "x s e a d", "y")], {"s": whole(5, -1), "e": whole(0, -9), "a": whole(2, -1), "d": whole(-2, -1)}),
+    ([node("Trilu", "x k", "y", upper=0)], {"k": np.array(-1)}),
+    ([node("GatherElements", "x i", "y", axis=2)], {"i": np.arange(96).reshape(1, 4, 4, 6) % 7}),
+    ([node("GatherND", "x i", "y", batch_dims=1)], {"i": whole(3, 0).reshape(1, 2, 1)}),
+    ([node("ReverseSequence", "x l", "y", batch_axis=0, time_axis=1)], {"l": whole(3)}),
+    ([node("Compress", "x c", "y", axis=2)], {"c": np.array([True, False, True])}),
+    ([node("ScatterND", "x i u", "y")], {"i": whole(0, 2).reshape(1, 2), "u": np.ones((1, 7, 6), np.float32)}),
+    ([node("Relu", "x", "r"), node("ScatterElements", "x i r", "y", axis=1)],
+     {"i": np.array([2, 0, 3, 1]).reshape(1, 4, 1, 1) + np.zeros((1, 4, 7, 6), np.int64)}),
+    ([node("Greater", "x zero", "c"), node("Transpose", "c", "t"), node("Squeeze", "t", "q"),
+      node("Transpose", "x", "xt"), node("Squeeze", "xt", "xq"), node("Where", "q xq zero", "y")],
+     {"zero": np.float32(0)}),
 ]  # fmt: skip
 
 
@@ -214,6 +226,7 @@ def test_layout_in_older_and_newer_forms(tmp_path: Path) -> None:
     agrees([node("Pad", "x", "y", pads=[0, 0, 1, 0, 0, 0, 0, 2], value=0.5)], {}, IMAGE, tmp_path, opset=10)
     agrees([node("Split", "x", "a y", axis=2, split=[3, 4])], {}, IMAGE, tmp_path, opset=11)
     agrees([node("Split", "x", "a b y", axis=2, num_outputs=3)], {}, IMAGE, tmp_path, opset=18)
+    agrees([node("CenterCropPad", "x n", "y", axes=[2, 3])], {"n": whole(4, 9)}, IMAGE, tmp_path, opset=18)
     constants = {"p": whole(2, 1), "a": whole(-1)}
     agrees([node("Pad", "x p - a", "y")], constants, IMAGE, tmp_path, opset=18)
     agrees([node("Pad", "x p - a", "y", mode="wrap")], constants, IMAGE, tmp_path, opset=19)
@@ -425,8 +438,8 @@ REFUSED = [
     ([node("Resize", "r - scales", "y", mode="cubic")], ["the_Resize", "cubic"]),
     ([node("Resize", "r - c", "y")], ["the_Resize", "scales"]),
     ([node("MaxPool", "r", "y", kernel_shape=[2])], ["the_MaxPool", "no spatial axes"]),
-    ([node("Gather", "r nine", "y", axis=1)], ["the_Gather", "outside the 3 entries"]),
-    ([node("Split", "r", "y z", axis=1, split=[1, 1])], ["the_Split", "[1, 1]"]),
+    ([node("Gather", "r nine", "y", axis=1)], ["the_Gather", "index 9 is out of bounds", "size 3"]),
+    ([node("Split", "r halves", "y z", axis=1)], ["the_Split", "split", "(2)", "(3)"]),
     ([node("Concat", "r c", "y", axis=0)], ["the_Concat", "(1, 3)", "(3,)"]),
     ([node("Pad", "r nine", "y")], ["the_Pad", "pads=[9]"]),
 ]
@@ -436,6 +449,7 @@ REFUSED = [
 def test_refusals_say_what_and_where_to_cut(nodes: Any, words: list[str], tmp_path: Path) -> None:
     constants = {
         "c": np.ones(3), "flag": np.array(True), "high": np.array(2.0), "low": np.array(1.0), "nine": whole(9),
+        "halves": whole(1, 1),
         "scales": np.ones(2, dtype=np.float32),
     }  # fmt: skip
     message = refusal(model([node("Relu", "x", "r"), *nodes], constants, [1, 3]), tmp_path)

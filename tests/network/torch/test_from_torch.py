@@ -274,3 +274,33 @@ def test_a_module_takes_inputs_in_the_shape_of_a_slice() -> None:
     convolution, flat = nn.Sequential(*body), nn.Sequential(nn.Linear(36, 4), nn.ReLU(), nn.Linear(4, 2))
     assert al.count(convolution, plane) == al.count(network(convolution, input_shape=(1, 6, 6)), plane) > 1
     assert al.count(flat, plane) == al.count(network(flat), plane)
+
+
+def test_an_exported_program_is_taken_as_it_is() -> None:
+    class Two(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(2, 3)
+
+        def forward(self, x: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
+            return nn.functional.softshrink(self.inner(x) + shift, 0.3)
+
+    module = Two()
+    program = torch.export.export(module, (torch.zeros(1, 2), torch.zeros(1, 3)))
+    before = str(program.graph)
+    net = network(program, fixed={"shift": [[1.0, 2.0, 3.0]]})
+    same = network(module, fixed={"shift": [[1.0, 2.0, 3.0]]})
+    assert (net.digest, str(program.graph)) == (same.digest, before)
+    assert network(program, until="inner", fixed={"shift": [[0.0] * 3]}).stages == ()
+    with pytest.raises(AffineLensError, match=r"inputs are 'x', 'shift'"):
+        network(program)
+    with pytest.raises(AffineLensError, match=r"input_shape=\(3,\) is not what the program was exported for, \(2,\)"):
+        network(program, input_shape=(3,), fixed={"shift": [[0.0] * 3]})
+
+
+def test_a_program_exported_for_a_batch_is_refused() -> None:
+    open_batch = {"dynamic_shapes": ({0: torch.export.Dim("batch")},)}
+    for options in ({}, open_batch):
+        program = torch.export.export(nn.Linear(2, 3), (torch.zeros(4, 2),), **options)
+        with pytest.raises(AffineLensError, match=r"exported for an input of shape \(.*, 2\); export it for one input"):
+            network(program)

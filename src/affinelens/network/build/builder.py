@@ -134,6 +134,8 @@ class GraphBuilder:
     def rearrange(self, tensor: Tensor, positions: Indices) -> Tensor:
         """The entries at the given positions of the flattened tensor, in the positions' shape; 0 where that is -1."""
         require_size(positions.size, f"a tensor of shape {positions.shape}")
+        if not tensor.size:
+            return self.constant(np.zeros(positions.shape))
         chosen = np.ascontiguousarray(positions, dtype=np.int64).ravel()
         moved = self.linear(tensor, Select(chosen, tensor.size), positions.shape)
         stays = np.array_equal(chosen, np.arange(tensor.size))

@@ -28,6 +28,13 @@ def compare(builder: GraphBuilder, left: Value, right: Value) -> Comparison:
     return Comparison(builder.subtract(lifted(builder, left), lifted(builder, right)))
 
 
+def negation(builder: GraphBuilder, condition: Value) -> Comparison:
+    """Where the comparison does not hold."""
+    if not isinstance(condition, Comparison):
+        raise RefusedError("a negation is read of a comparison alone")
+    return Comparison(nonlinear.negated(builder, condition.lead))
+
+
 def choose_by(builder: GraphBuilder, condition: Comparison, first: Value, second: Value, name: str) -> Tensor:
     """``first`` where the comparison holds, and ``second`` elsewhere."""
     left, right = lifted(builder, first), lifted(builder, second)

@@ -23,7 +23,7 @@ _CURVED = _TAILS | {
 }  # fmt: skip
 _JUMPS = {
     "argmax", "argmin", "argsort", "ceil", "eq", "equal", "floor", "floordivide", "fmod", "frac", "hardmax",
-    "heaviside", "isnan", "mod", "ne", "nonzero", "notequal", "remainder", "round", "sgn", "sign", "trunc",
+    "heaviside", "mod", "ne", "nonzero", "notequal", "remainder", "round", "sgn", "sign", "trunc",
 }  # fmt: skip
 
 
@@ -81,6 +81,11 @@ def is_curved(operator: str) -> bool:
 def jumps(operator: str) -> bool:
     """Whether an operator is known not to be continuous."""
     return _plain_name(operator) in _JUMPS
+
+
+def is_known(operator: str) -> bool:
+    """Whether it is known of an operator, without looking at what it is made of, that it is no part of a network."""
+    return is_curved(operator) or jumps(operator)
 
 
 def _plain_name(operator: str) -> str:

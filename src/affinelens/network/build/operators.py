@@ -26,10 +26,6 @@ _TWO_FACTORS = (
 )
 
 
-def add(builder: GraphBuilder, values: Sequence[Value]) -> Tensor:
-    return builder.add_all([lifted(builder, value) for value in values])
-
-
 def multiply(builder: GraphBuilder, left: Value, right: Value, name: str = "") -> Tensor:
     """The product; a comparison is a factor of 1 where it holds and of 0 elsewhere."""
     for factor, other in ((left, right), (right, left)):
@@ -48,6 +44,13 @@ def divide(builder: GraphBuilder, value: Value, divisor: Value) -> Tensor:
             "the divisor depends on the network's input; it must be a constant, or it is not piecewise affine"
         )
     return builder.divide(lifted(builder, value), divisor.numbers())
+
+
+def power(builder: GraphBuilder, base: Value, exponent: Value) -> Tensor:
+    """The base itself, which is the only power that is piecewise affine."""
+    if not isinstance(exponent, Constant) or np.any(exponent.values != 1):
+        raise RefusedError("this power is not piecewise affine; an exponent of 1 is read")
+    return builder.broadcast(lifted(builder, base), common_shape(base.shape, exponent.shape))
 
 
 def interpolated(builder: GraphBuilder, start: Value, end: Value, weight: Value) -> Tensor:
@@ -113,9 +116,8 @@ def clamp(builder: GraphBuilder, value: Value, low: Value | None, high: Value | 
     return lifted(builder, value)
 
 
-def rearranged(builder: GraphBuilder, value: Value, move: Callable[[Array], Array], shape: Sequence[int] = ()) -> Value:
-    """A value whose entries are moved as ``move`` does with an array; ``shape`` is the result's, if it may grow."""
-    require_size(prod(shape), f"a tensor of shape {tuple(shape)}")
+def rearranged(builder: GraphBuilder, value: Value, move: Callable[[Array], Array]) -> Value:
+    """A value whose entries are moved as ``move`` does with an array."""
     if not isinstance(value, Constant):
         tensor = lifted(builder, value)
         return builder.rearrange(tensor, move(tensor.positions))
@@ -123,15 +125,11 @@ def rearranged(builder: GraphBuilder, value: Value, move: Callable[[Array], Arra
 
 
 def reshaped(builder: GraphBuilder, value: Value, shape: Shape) -> Value:
-    if min(shape, default=0) < 0 or prod(shape) != prod(value.shape):
-        raise AffineLensError(f"a tensor of shape {value.shape} cannot be reshaped to {shape}")
-    if not isinstance(value, Constant):
-        return builder.reshape(lifted(builder, value), shape)
+    if isinstance(value, Comparison):
+        return Comparison(builder.reshape(value.lead, shape))
+    if isinstance(value, Tensor):
+        return builder.reshape(value, shape)
     return Constant(value.values.reshape(shape), value.name)
-
-
-def concatenated(builder: GraphBuilder, values: Sequence[Value], axis: int) -> Tensor:
-    return builder.concatenate([lifted(builder, value) for value in values], axis)
 
 
 def padded(builder: GraphBuilder, value: Value, widths: Sequence[tuple[int, int]], mode: str, fill: float) -> Value:
@@ -141,6 +139,7 @@ def padded(builder: GraphBuilder, value: Value, widths: Sequence[tuple[int, int]
     grown = [(max(before, 0), max(after, 0)) for before, after in widths]
     if min(shape, default=1) < 0 or any(part.start > part.stop for part in kept):
         raise AffineLensError(f"padding by {list(widths)} leaves nothing of a tensor of shape {value.shape}")
+    require_size(prod(shape), f"a tensor of shape {tuple(shape)}")
 
     def moved(array: Array, outside: float) -> Array:
         if mode == "constant":
@@ -149,9 +148,8 @@ def padded(builder: GraphBuilder, value: Value, widths: Sequence[tuple[int, int]
         return np.asarray(np.pad(array[kept], grown, mode=how))
 
     if isinstance(value, Constant):
-        return rearranged(builder, value, lambda array: moved(array, fill), shape)
+        return Constant(moved(value.values, fill), value.name)
     tensor = lifted(builder, value)
-    result = lifted(builder, rearranged(builder, tensor, lambda positions: moved(positions, -1), shape))
-    if mode != "constant" or fill == 0:
-        return result
-    return builder.add_constant(result, np.where(moved(tensor.positions, -1) < 0, fill, 0.0))
+    positions = moved(tensor.positions, -1)
+    result = builder.rearrange(tensor, positions)
+    return builder.add_constant(result, np.where(positions < 0, fill, 0.0)) if fill and mode == "constant" else result

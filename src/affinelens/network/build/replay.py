@@ -126,7 +126,7 @@ class Operators:
             raise AffineLensError(*error.parts, *call.replay.cut_before(call.node)).located(call.node.place) from None
         except AffineLensError as error:
             raise error.located(call.node.place) from None
-        except (ValueError, TypeError, OverflowError, MemoryError, IndexError) as error:
+        except (ValueError, TypeError, OverflowError, MemoryError, IndexError, RuntimeError) as error:
             cause = " ".join(str(error).split())
             raise AffineLensError(f"{call.node.place}: does not fit its inputs ({cause})") from None
 

@@ -23,6 +23,7 @@ Sizes = tuple[int, ...]
 class Window:
     """A window's sizes, steps and padding, one number for each spatial axis.
 
+    Its ``tables`` hold, axis by axis, a row of positions for every output, of which those outside lie in the padding.
     ``ceil`` keeps a last window that is only partly inside, as long as it starts inside or in the padding before.
     """
 
@@ -91,10 +92,35 @@ class Window:
         if len(sizes) != len(self.sizes):
             raise AffineLensError(f"a window of {len(self.sizes)} axes cannot slide over spatial axes of sizes {sizes}")
 
-    def members(self, axis: int, size: int, outputs: int) -> Indices:
-        """The positions (output, window entry) along one axis, which lie outside the tensor in the padding."""
-        starts = np.arange(outputs) * self.strides[axis] - self.before[axis]
-        return starts[:, None] + np.arange(self.sizes[axis]) * self.dilations[axis]
+    def tables(self, spatial: Sizes) -> list[Indices]:
+        outputs = self.outputs(spatial)
+        for size, count in zip(self.sizes, outputs, strict=True):
+            require_size(size * count, f"{count} windows of {size} entries")
+        require_size(prod(self.sizes), f"a window of sizes {self.sizes}")
+        starts = [
+            np.arange(n) * stride - pad for n, stride, pad in zip(outputs, self.strides, self.before, strict=True)
+        ]
+        steps = [np.arange(size) * dilation for size, dilation in zip(self.sizes, self.dilations, strict=True)]
+        return [start[:, None] + step for start, step in zip(starts, steps, strict=True)]
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """As many windows along each spatial axis as asked for, which cover it and differ in size where they must."""
+
+    counts: Sizes
+
+    def tables(self, spatial: Sizes) -> list[Indices]:
+        """Window i of n goes from floor(i size / n) to ceil((i + 1) size / n); -1 fills the shorter ones."""
+        if len(spatial) != len(self.counts) or min(self.counts, default=1) < 1:
+            raise AffineLensError(f"spatial axes of sizes {spatial} cannot be pooled to sizes {self.counts}")
+        tables = []
+        for size, count in zip(spatial, self.counts, strict=True):
+            steps = np.arange(count)
+            starts, ends = steps * size // count, -(-(steps + 1) * size // count)
+            table = starts[:, None] + np.arange(int((ends - starts).max()))
+            tables.append(np.where(table < ends[:, None], table, -1))
+        return tables
 
 
 def convolve(builder: GraphBuilder, tensor: Tensor, weight: Floats, bias: Floats | None, window: Window) -> Tensor:
@@ -153,7 +179,6 @@ def _convolved(
     outputs = sides[0] if adjoint else sides[1]
     shape = (batch, goal, *outputs)
     require_size(prod(shape), f"a tensor of shape {shape}")
-    builder.specify(str(window))
     several = batch > 1
     one = (1,) if several else ()
     count = (batch,) if several else ()
@@ -180,81 +205,44 @@ def _convolved(
 
 
 def average_pool(
-    builder: GraphBuilder, tensor: Tensor, window: Window, *, count_padding: bool, divisor: int | None = None
+    builder: GraphBuilder,
+    tensor: Tensor,
+    windows: Window | Adaptive,
+    *,
+    count_padding: bool = False,
+    divisor: int | None = None,
 ) -> Tensor:
     """The mean of every window: its sum over how many entries it has, with those in the padding or without."""
     spatial = spatial_sizes(tensor.shape)
-    outputs = window.outputs(spatial)
-    _require_tables(window, outputs)
-    builder.specify(str(window))
-    total = builder.linear(tensor, _window_sum(tensor, window, outputs), (*tensor.shape[:2], *outputs))
+    tables = windows.tables(spatial)
+    shape = (*tensor.shape[:2], *map(len, tables))
+    total = builder.linear(tensor, _window_sum(tensor, windows, tables), shape)
     if divisor is not None:
         return builder.divide(total, np.array(float(divisor)))
+    pads = [(0, 0)] * len(spatial)
+    if isinstance(windows, Window) and count_padding:
+        pads = list(zip(windows.before, windows.after, strict=True))
     counts = np.ones(())
-    for axis, size in enumerate(spatial):
-        members = window.members(axis, size, outputs[axis])
-        before, after = (window.before[axis], window.after[axis]) if count_padding else (0, 0)
-        inside = (members >= -before) & (members < size + after)
+    for size, table, (before, after) in zip(spatial, tables, pads, strict=True):
+        inside = (table >= -before) & (table < size + after)
         counts = counts[..., None] * inside.sum(axis=1).astype(np.float64)
     return builder.divide(total, counts)
 
 
-def _window_sum(tensor: Tensor, window: Window, outputs: Sizes) -> LinearMap:
+def _window_sum(tensor: Tensor, windows: Window | Adaptive, tables: Sequence[Indices]) -> LinearMap:
     """The sum of every window, written out where windows hardly overlap."""
-    spatial = spatial_sizes(tensor.shape)
-    if prod(outputs) * prod(window.sizes) <= 2 * prod(spatial):
-        tables = [window.members(axis, size, outputs[axis]) for axis, size in enumerate(spatial)]
+    spatial, outputs = spatial_sizes(tensor.shape), tuple(map(len, tables))
+    if isinstance(windows, Adaptive) or prod(outputs) * prod(windows.sizes) <= 2 * prod(spatial):
         return sum_of(_window_positions(tensor, tables), tensor.size)
-    ones = np.ones((prod(tensor.shape[:2]), 1, 1, *window.sizes))
-    return Convolution(ones, spatial, outputs, window.strides, window.dilations, window.before)
+    ones = np.ones((prod(tensor.shape[:2]), 1, 1, *windows.sizes))
+    return Convolution(ones, spatial, outputs, windows.strides, windows.dilations, windows.before)
 
 
-def _require_tables(window: Window, outputs: Sizes) -> None:
-    for size, count in zip(window.sizes, outputs, strict=True):
-        require_size(size * count, f"{count} windows of {size} entries")
-    require_size(prod(window.sizes), f"a window of sizes {window.sizes}")
-
-
-def max_pool(builder: GraphBuilder, tensor: Tensor, window: Window, name: str) -> Tensor:
+def max_pool(builder: GraphBuilder, tensor: Tensor, windows: Window | Adaptive, name: str) -> Tensor:
     """The largest entry of every window; padding never wins."""
-    spatial = spatial_sizes(tensor.shape)
-    outputs = window.outputs(spatial)
-    _require_tables(window, outputs)
-    builder.specify(str(window))
-    tables = [window.members(axis, size, outputs[axis]) for axis, size in enumerate(spatial)]
-    return _pooled_maximum(builder, tensor, tables, name)
-
-
-def adaptive_max_pool(builder: GraphBuilder, tensor: Tensor, outputs: Sizes, name: str) -> Tensor:
-    return _pooled_maximum(builder, tensor, _adaptive_tables(tensor, outputs), name)
-
-
-def adaptive_average_pool(builder: GraphBuilder, tensor: Tensor, outputs: Sizes) -> Tensor:
-    """The mean of windows that together cover the tensor and differ in size where they must."""
-    tables = _adaptive_tables(tensor, outputs)
-    members = _window_positions(tensor, tables)
-    shape = (*tensor.shape[:2], *outputs)
-    counts = (members >= 0).sum(axis=1).reshape(shape).astype(np.float64)
-    return builder.divide(builder.linear(tensor, sum_of(members, tensor.size), shape), counts)
-
-
-def _pooled_maximum(builder: GraphBuilder, tensor: Tensor, tables: Sequence[Indices], name: str) -> Tensor:
-    shape = (*tensor.shape[:2], *(len(table) for table in tables))
+    tables = windows.tables(spatial_sizes(tensor.shape))
+    shape = (*tensor.shape[:2], *map(len, tables))
     return group_maximum(builder, tensor, _window_positions(tensor, tables), shape, name)
-
-
-def _adaptive_tables(tensor: Tensor, outputs: Sizes) -> list[Indices]:
-    """Window i of n goes from floor(i size / n) to ceil((i + 1) size / n); -1 fills the shorter ones."""
-    spatial = spatial_sizes(tensor.shape)
-    if len(spatial) != len(outputs) or min(outputs, default=1) < 1:
-        raise AffineLensError(f"a tensor of shape {tensor.shape} cannot be pooled to spatial sizes {outputs}")
-    tables = []
-    for size, count in zip(spatial, outputs, strict=True):
-        steps = np.arange(count)
-        starts, ends = steps * size // count, -(-(steps + 1) * size // count)
-        table = starts[:, None] + np.arange(int((ends - starts).max()))
-        tables.append(np.where(table < ends[:, None], table, -1))
-    return tables
 
 
 def _window_positions(tensor: Tensor, tables: Sequence[Indices]) -> Indices:

@@ -32,6 +32,7 @@ def _window(call: NodeCall, sizes: Sequence[int]) -> Window:
         )
     ceil = call.node.integer("ceil_mode", 0) == 1
     window = Window(tuple(sizes), tuple(strides), tuple(dilations), tuple(pads[:axes]), tuple(pads[axes:]), ceil)
+    call.builder.specify(str(window))
     automatic = call.node.text("auto_pad", "NOTSET")
     if automatic in ("SAME_UPPER", "SAME_LOWER"):
         return window.padded_to_same(spatial, upper=automatic == "SAME_UPPER")

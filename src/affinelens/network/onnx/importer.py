@@ -19,37 +19,38 @@ from affinelens.network.build.shapes import Shape, checked_shape
 from affinelens.network.build.values import Constant, lifted
 from affinelens.network.canonical import Network
 from affinelens.network.note import rounded_input
-from affinelens.network.onnx.model_file import FLOATS, Node, number_type, onnx, read_model, type_name
+from affinelens.network.onnx.model_file import FLOATS, Node, number_type, onnx, read_model, read_opset, type_name
 from affinelens.network.onnx.node_call import NodeCall, NodeReplay
 from affinelens.network.onnx.node_table import OPERATORS, PASSIVE
 
 
 def network_from_onnx(
-    path: Path,
+    source: Path | onnx.ModelProto,
     input_shape: Sequence[int] | None = None,
     *,
     until: str | None = None,
     fixed: Mapping[str, Any] | None = None,
 ) -> Network:
-    """Compile the network in an ``.onnx`` or ``.onnx.gz`` file; a batch axis of open size becomes 1."""
+    """Compile the network in an ``.onnx`` or ``.onnx.gz`` file or in a loaded model; an open batch size becomes 1."""
+    in_file = isinstance(source, Path)
+    place = str(source) if in_file else "the ONNX model"
     try:
-        model, opset = read_model(path)
-        return _network(model, opset, path.parent, input_shape, until, fixed or {})
+        model = read_model(source) if in_file else source
+        return _network(model, source.parent if in_file else None, input_shape, until, fixed or {})
     except AffineLensError as error:
-        raise error.located(str(path)) from None
+        raise error.located(place) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise AffineLensError(f"{path}: not a readable ONNX file ({error}); export the model again") from None
+        raise AffineLensError(f"{place}: not a readable ONNX file ({error}); export the model again") from None
 
 
 def _network(
     model: onnx.ModelProto,
-    opset: int,
-    folder: Path,
+    folder: Path | None,
     input_shape: Sequence[int] | None,
     until: str | None,
     fixed: Mapping[str, Any],
 ) -> Network:
-    graph = model.graph
+    opset, graph = read_opset(model), model.graph
     stored = {tensor.name: tensor for tensor in graph.initializer}
     nodes = [Node.read(node) for node in graph.node]
     output = _output(graph, nodes) if until is None else _named_output(nodes, until)
@@ -153,12 +154,19 @@ def _matched_shape(name: str, sizes: list[int] | None, given: Shape) -> Shape:
     if sizes is None:
         return (1, *given)
     for shape in ((1, *given), given):
-        if len(shape) == len(sizes) and all(size in (0, found) for size, found in zip(sizes, shape, strict=True)):
+        if _fits(shape, sizes):
             return shape
-    declared = ", ".join(str(size) if size else "open" for size in sizes)
     raise AffineLensError(
-        Option("input_shape", given), f" does not fit input {name!r}, whose axes have sizes ({declared})"
+        Option("input_shape", given), f" does not fit input {name!r}, whose axes have sizes ({_shown(sizes)})"
     )
+
+
+def _fits(shape: Shape, sizes: Sequence[int]) -> bool:
+    return len(shape) == len(sizes) and all(size in (0, found) for size, found in zip(sizes, shape, strict=True))
+
+
+def _shown(sizes: Sequence[int]) -> str:
+    return ", ".join(str(size) if size else "open" for size in sizes)
 
 
 def _fixed_value(builder: GraphBuilder, entry: onnx.ValueInfoProto, values: Any) -> Constant:
@@ -174,10 +182,10 @@ def _fixed_value(builder: GraphBuilder, entry: onnx.ValueInfoProto, values: Any)
     sizes = [dim.dim_value for dim in declared.shape.dim]
     if array.ndim == len(sizes) - 1 and sizes[0] <= 1:
         array = array[None]
-    fits = array.ndim == len(sizes) and all(size in (0, n) for size, n in zip(sizes, array.shape, strict=True))
-    if declared.HasField("shape") and not fits:
-        shown = ", ".join(str(size) if size else "open" for size in sizes)
-        raise AffineLensError(f"{label} has axes of sizes ({shown}), but the given array has shape {array.shape}")
+    if declared.HasField("shape") and not _fits(array.shape, sizes):
+        raise AffineLensError(
+            f"{label} has axes of sizes ({_shown(sizes)}), but the given array has shape {array.shape}"
+        )
     with np.errstate(all="ignore"):
         typed = array.astype(number_type(declared.elem_type, label))
     if not np.array_equal(typed.astype(np.float64), array.astype(np.float64)):

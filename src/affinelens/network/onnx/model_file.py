@@ -27,7 +27,17 @@ try:
 except ImportError as missing:
     raise MissingExtraError.for_extra("onnx", "onnx", "reading an ONNX file") from missing
 
-__all__ = ["FLOATS", "Node", "TensorProto", "number_type", "onnx", "read_model", "read_tensor", "type_name"]
+__all__ = [
+    "FLOATS",
+    "Node",
+    "TensorProto",
+    "number_type",
+    "onnx",
+    "read_model",
+    "read_opset",
+    "read_tensor",
+    "type_name",
+]
 
 Array = NDArray[Any]
 
@@ -43,13 +53,18 @@ _UNSIGNED = {TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorPr
 _NUMBERS = set(FLOATS) | _SIGNED | _UNSIGNED
 
 
-def read_model(path: Path) -> tuple[onnx.ModelProto, int]:
-    """The model in a file, packed by gzip or not, and the version of its operators."""
+def read_model(path: Path) -> onnx.ModelProto:
+    """The model in a file, packed by gzip or not."""
     model = onnx.ModelProto()
     try:
         model.ParseFromString(_content(path))
     except DecodeError as error:
         raise AffineLensError("not a readable ONNX file; export the model again") from error
+    return model
+
+
+def read_opset(model: onnx.ModelProto) -> int:
+    """The version of a model's operators."""
     if not model.graph.node:
         raise AffineLensError("not a readable ONNX file (it holds no graph); export the model again")
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
@@ -59,7 +74,7 @@ def read_model(path: Path) -> tuple[onnx.ModelProto, int]:
             f"written for operator set {max(versions, default='unknown')}, but those from {OLDEST_OPSET} to {newest} "
             f"are read; convert the file with onnx.version_converter"
         )
-    return model, max(versions)
+    return int(max(versions))
 
 
 def _content(path: Path) -> bytes:
@@ -81,6 +96,7 @@ def _content(path: Path) -> bytes:
 class Node:
     """An operation: its operator, the names it reads and defines, and its attributes as Python values."""
 
+    proto: onnx.NodeProto
     operator: str
     name: str
     inputs: tuple[str, ...]
@@ -96,7 +112,7 @@ class Node:
             attributes = {entry.name: onnx.helper.get_attribute_value(entry) for entry in node.attribute}
         except ValueError as error:
             raise AffineLensError(f"node {name!r} ({operator}): an attribute has no readable value") from error
-        return cls(operator, name, tuple(node.input), tuple(node.output), attributes)
+        return cls(node, operator, name, tuple(node.input), tuple(node.output), attributes)
 
     @property
     def label(self) -> str:
@@ -109,6 +125,10 @@ class Node:
     def has(self, position: int) -> bool:
         """Whether an optional input is given."""
         return position < len(self.inputs) and self.inputs[position] != ""
+
+    def tensors(self) -> list[TensorProto]:
+        """The attributes that are tensors."""
+        return [value for value in self.attributes.values() if isinstance(value, TensorProto)]
 
     def number(self, attribute: str, default: float) -> Floats:
         """A number among the attributes, which ONNX stores as float32."""
@@ -154,7 +174,7 @@ def number_type(data_type: int, name: str) -> np.dtype[Any]:
     return dtype
 
 
-def read_tensor(tensor: TensorProto, folder: Path, name: str) -> Array:
+def read_tensor(tensor: TensorProto, folder: Path | None, name: str) -> Array:
     """The numbers of a tensor, after checking that as many are stored as its dimensions declare."""
     dtype = number_type(tensor.data_type, name)
     shape = tuple(tensor.dims)
@@ -177,8 +197,12 @@ def _require_equal(stored: int, declared: int, name: str, unit: str) -> None:
         raise AffineLensError(f"{name} declares {declared} {unit}, but {stored} are stored; the file is damaged")
 
 
-def _external_bytes(tensor: TensorProto, folder: Path, name: str, size: int) -> bytes:
+def _external_bytes(tensor: TensorProto, folder: Path | None, name: str, size: int) -> bytes:
     """The tensor's bytes from a file that lies, links followed, in the model's folder."""
+    if folder is None:
+        raise AffineLensError(
+            f"{name} lies in another file; load the model with its data, or give the path to its file"
+        )
     entries = {entry.key: entry.value for entry in tensor.external_data}
     file: Path = (folder / entries.get("location", "")).resolve()
     if not file.is_relative_to(folder.resolve()):

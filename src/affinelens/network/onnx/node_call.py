@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from affinelens.errors import AffineLensError
-from affinelens.network.build.builder import GraphBuilder
+from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.replay import Call, Operator, Replay
 from affinelens.network.build.shapes import checked_axis
-from affinelens.network.build.values import Array, Constant, Value
+from affinelens.network.build.values import Constant, Value, lifted
 from affinelens.network.onnx.model_file import Node, TensorProto, read_tensor
 
 
@@ -22,7 +20,7 @@ class NodeReplay(Replay[str]):
     """The values so far, by name, and what the file stores, which is read when it is needed."""
 
     def __init__(
-        self, builder: GraphBuilder, stored: Mapping[str, TensorProto], folder: Path, opset: int, kind: int
+        self, builder: GraphBuilder, stored: Mapping[str, TensorProto], folder: Path | None, opset: int, kind: int
     ) -> None:
         super().__init__(builder)
         self.folder = folder
@@ -58,6 +56,10 @@ class NodeCall(Call):
             raise AffineLensError(f"input {key} is missing")
         return self.replay.named(self.node.inputs[key])
 
+    def given(self) -> list[int]:
+        """The positions of the inputs that are given."""
+        return [position for position in range(len(self.node.inputs)) if self.has(position)]
+
     def values(self) -> list[Value]:
         """All inputs of an operator that takes any number of them."""
         return [self.value(position) for position in range(max(len(self.node.inputs), 1))]
@@ -72,6 +74,10 @@ class NodeCall(Call):
         """Integers from an input, as newer operator sets have them, or from an attribute."""
         return self.integers(position) if self.has(position) else self.node.integers(attribute)
 
+    def tensors(self) -> list[Tensor]:
+        """All inputs as tensors."""
+        return [lifted(self.builder, value) for value in self.values()]
+
     def axis(self, default: int, rank: int) -> int:
         return checked_axis(self.node.integer("axis", default), rank)
 
@@ -82,10 +88,6 @@ class NodeCall(Call):
         if not given:
             return None if self.node.integer("noop_with_empty_axes", 0) else list(range(rank))
         return sorted({checked_axis(axis, rank) for axis in given})
-
-    def made(self, values: Array) -> Constant:
-        """A constant that this node has computed."""
-        return Constant(np.asarray(values), f"constant {self.node.outputs[0]!r}")
 
     def scores(self) -> tuple[Value, Sequence[int]]:
         value = self.value(0)

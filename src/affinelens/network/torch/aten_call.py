@@ -10,12 +10,12 @@ from functools import cache
 from math import prod
 from typing import Any
 
-import numpy as np
 import torch
 from torch.fx.node import Node, map_arg
 from torch.utils._pytree import tree_map
 
 from affinelens.network.build.builder import GraphBuilder, Tensor
+from affinelens.network.build.positions import Positions
 from affinelens.network.build.replay import Call, Operator, Replay
 from affinelens.network.build.shapes import Shape, require_size
 from affinelens.network.build.values import Comparison, Constant, RefusedError, Value, lifted
@@ -119,46 +119,33 @@ class AtenCall(Call):
         return _OPEN if self.node.has_open_shape else super().why_unread()
 
     def moved(self) -> Any:
-        """What the operator makes of its tensors by moving entries, found by letting torch move their positions.
-
-        Positions are counted from 1 through all tensors, so that 0 marks an entry that the operator fills with zero.
-        """
+        """What the operator makes of its tensors by moving entries, found by letting torch move their positions."""
         if self.node.has_open_shape:
             raise RefusedError(_OPEN)
         node = self.node.node
         results: Any = node.meta["val"]
         single = isinstance(results, torch.Tensor)
         require_size(sum(prod(each.shape) for each in ([results] if single else results)), "the result")
-        parts: list[Tensor] = []
+        positions = Positions(self.builder)
         names = list(_arguments(node.target))
         given = dict(self.replay.resolved({**dict(zip(names, node.args, strict=False)), **node.kwargs}))
         for argument, value in given.items():
             if argument not in _PLACES:
-                given[argument] = tree_map(lambda leaf: self._counted(leaf, parts), value)
+                given[argument] = tree_map(lambda leaf: self._counted(leaf, positions), value)
         count = len(node.args)
         found = node.target(*list(given.values())[:count], **{key: given[key] for key in names[count:] if key in given})
-        if len(parts) == 1:
-            source = parts[0]
-        else:
-            source = self.builder.concatenate([self.builder.reshape(part, (part.size,)) for part in parts], 0)
-        moved = [
-            self.builder.rearrange(source, each.cpu().numpy().astype(np.int64) - 1)
-            for each in ([found] if single else found)
-        ]
+        moved = [positions.moved(each.cpu().numpy()) for each in ([found] if single else found)]
         return moved[0] if single else tuple(moved)
 
-    def _counted(self, leaf: Any, parts: list[Tensor]) -> Any:
-        """The positions of a tensor's entries among those of all parts; what holds no numbers to move stays."""
+    def _counted(self, leaf: Any, positions: Positions) -> Any:
+        """The positions of a tensor's entries, in a type that the operator takes; what holds no entries stays."""
         if isinstance(leaf, torch.Tensor):
-            leaf = self.builder.constant(constant(leaf, self.node).numbers())
-        if not isinstance(leaf, Tensor):
+            leaf = constant(leaf, self.node)
+        if not isinstance(leaf, Tensor | Constant | Comparison):
             return leaf
-        first = 1 + sum(part.size for part in parts)
-        parts.append(leaf)
-        short = self.node.result.dtype == torch.float32 and first + leaf.size <= _COUNTED_BY_FLOAT32
-        dtype = torch.float32 if short else torch.float64
-        count = torch.arange(first, first + leaf.size, dtype=dtype, device=self.node.result.device)
-        return count.reshape(leaf.shape)
+        counted = torch.from_numpy(positions.of(leaf))
+        short = self.node.result.dtype == torch.float32 and positions.count < _COUNTED_BY_FLOAT32
+        return counted.to(torch.float32 if short else torch.float64).to(self.node.result.device)
 
 
 @cache

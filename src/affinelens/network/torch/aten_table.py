@@ -13,7 +13,7 @@ from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.network.build import nonlinear, operators, ordering, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
-from affinelens.network.build.comparison import compare
+from affinelens.network.build.comparison import compare, negation
 from affinelens.network.build.replay import Operator, Operators, always, does, first_of, name, numbers, tensor, value
 from affinelens.network.build.values import Comparison, RefusedError
 from affinelens.network.linear_map import Sparse
@@ -63,12 +63,6 @@ def _concatenate(call: AtenCall) -> Tensor:
     return call.builder.concatenate(parts, call.given("dim") % len(parts[0].shape))
 
 
-def _stack(call: AtenCall) -> Tensor:
-    axis = call.given("dim") % len(call.shape)
-    shape = (*call.shape[:axis], 1, *call.shape[axis + 1 :])
-    return call.builder.concatenate([call.builder.reshape(part, shape) for part in call.tensors()], axis)
-
-
 def _pad(call: AtenCall) -> Any:
     """Padding; torch's list of widths begins with the last axis."""
     if call.given("mode") not in (None, "constant"):
@@ -86,13 +80,19 @@ def _like(call: AtenCall) -> Any:
     return node.target(example, *node.args[1:], **{**node.kwargs, "device": None, "pin_memory": None})
 
 
+def _filled(call: AtenCall) -> Tensor:
+    """A tensor overwritten by one number, which may depend on the input."""
+    return call.builder.broadcast(call.tensor("value"), call.shape)
+
+
+def _nothing(call: AtenCall) -> torch.Tensor:
+    """Zeros, and what is false of every real number."""
+    return torch.zeros(call.shape, dtype=call.node.result.dtype)
+
+
 def _scaled_other(call: AtenCall) -> Tensor:
     """What is added, times a Python number."""
     return call.builder.scale(call.tensor("other"), call.numbers("alpha"))
-
-
-def _subtract_from(call: AtenCall) -> Tensor:
-    return call.builder.subtract(call.tensor("other"), call.builder.scale(call.tensor("self"), call.numbers("alpha")))
 
 
 def _divide(call: AtenCall) -> Tensor:
@@ -150,13 +150,6 @@ def _extremum(call: AtenCall, *, largest: bool) -> Any:
     return best if isinstance(call.node.node.meta["val"], torch.Tensor) else (best,)
 
 
-def _negation(call: AtenCall) -> Comparison:
-    condition = call.value("self")
-    if not isinstance(condition, Comparison):
-        raise RefusedError("a negation is read of a comparison alone")
-    return Comparison(nonlinear.negated(call.builder, condition.lead))
-
-
 def _ranked(call: AtenCall) -> Any:
     """topk, sort, msort, median and kthvalue: the entries of some ranks along an axis, of which 0 is the largest's."""
     source, operator = call.tensor("self"), call.node.operator
@@ -179,7 +172,7 @@ def _ranked(call: AtenCall) -> Any:
 
 def _written(call: AtenCall) -> Any:
     """index_put: entries replaced where a comparison holds or at given places, or added to what is there."""
-    places = call.given("indices")
+    places = [slice(None) if place is None else place for place in call.given("indices")]
     if len(places) == 1 and isinstance(places[0], Comparison):
         return operators.choose(call.builder, places[0], call.value("values"), call.value("self"), call.name)
     if not call.given("accumulate"):
@@ -221,12 +214,6 @@ def _accumulated(call: AtenCall, amount: Tensor, chosen: Callable[[torch.Tensor]
     return call.builder.add(target, summed)
 
 
-def _power(call: AtenCall) -> Tensor:
-    if call.given("exponent") != 1:
-        raise RefusedError(call.why_unread())
-    return call.tensor("self")
-
-
 def _order(call: AtenCall) -> float:
     given = call.given("ord"), call.given("p")
     return next((float(order) for order in given if order is not None), 2.0)
@@ -246,8 +233,8 @@ _AVERAGE_POOL = images.on_images(
         divisor=lambda call: call.given("divisor_override"),
     )
 )
-_ADAPTIVE_MAX_POOL = images.on_images(does(windows.adaptive_max_pool, images.batched, images.output_sizes, name))
-_ADAPTIVE_AVERAGE_POOL = images.on_images(does(windows.adaptive_average_pool, images.batched, images.output_sizes))
+_ADAPTIVE_MAX_POOL = images.on_images(does(windows.max_pool, images.batched, images.adaptive, name))
+_ADAPTIVE_AVERAGE_POOL = images.on_images(does(windows.average_pool, images.batched, images.adaptive))
 _NORM = does(nonlinear.norm_over, tensor("self"), AtenCall.reduced_axes, _order, name, keep=flag("keepdim"))
 _CLAMP = does(operators.clamp, value("self"), value("min"), value("max"), name)
 
@@ -256,14 +243,16 @@ _TABLE: dict[str, Operator] = {
     "abs": does(nonlinear.absolute, tensor("self"), name),
     "add": does(GraphBuilder.add, tensor("self"), _scaled_other),
     "addmm": does(operators.affine_product, value("mat1"), value("mat2"), value("self"), _factors),
+    "addmv": does(operators.affine_product, value("mat"), value("vec"), value("self"), _factors),
     "baddbmm": does(operators.affine_product, value("batch1"), value("batch2"), value("self"), _factors),
     "cat": _concatenate,
     "cumsum": does(GraphBuilder.running_sum, tensor("self"), AtenCall.axis),
     "dot": does(operators.matrix_product, value("self"), value("tensor")),
+    "fill": _filled,
     "getitem": _item,
     "index_put": _written,
     "lerp": does(operators.interpolated, value("self"), value("end"), value("weight")),
-    "pow": _power,
+    "pow": does(operators.power, value("self"), value("exponent")),
     "hardsigmoid": _hard_sigmoid,
     "hardtanh": does(operators.clamp, value("self"), value("min_val"), value("max_val"), name),
     "leaky_relu": does(nonlinear.rectify, tensor("self"), numbers("negative_slope"), name),
@@ -273,14 +262,13 @@ _TABLE: dict[str, Operator] = {
     "mean": does(GraphBuilder.mean_over, tensor("self"), AtenCall.reduced_axes, keep=flag("keepdim")),
     "mul": does(operators.multiply, value("self"), value("other"), name),
     "mv": does(operators.matrix_product, value("self"), value("vec")),
+    "nan_to_num": value("self"),
     "neg": does(nonlinear.negated, tensor("self")),
     "prelu": does(nonlinear.rectify, tensor("self"), _slope_of_each_channel, name),
     "relu": does(nonlinear.rectify, tensor("self"), always(np.array(0.0)), name),
     "relu6": does(nonlinear.clip, tensor("self"), always(np.array(0.0)), always(np.array(6.0)), name),
     "rrelu": does(nonlinear.rectify, tensor("self"), _mean_slope, name),
-    "rsub": _subtract_from,
     "scatter": _scattered,
-    "stack": _stack,
     "sub": does(GraphBuilder.subtract, tensor("self"), _scaled_other),
     "sum": does(GraphBuilder.sum_over, tensor("self"), AtenCall.reduced_axes, keep=flag("keepdim")),
     "threshold": does(nonlinear.threshold, tensor("self"), numbers("threshold"), numbers("value"), name),
@@ -288,7 +276,8 @@ _TABLE: dict[str, Operator] = {
     **_each("linalg_vector_norm norm", _NORM),
     **_each("ge gt", does(compare, value("self"), value("other"))),
     **_each("le lt", does(compare, value("other"), value("self"))),
-    **_each("bitwise_not logical_not", _negation),
+    **_each("bitwise_not logical_not", does(negation, value("self"))),
+    **_each("isinf isnan zero zeros_like", _nothing),
     **_each("kthvalue median msort sort topk", _ranked),
     **_each("index_add scatter_add", _added),
     **_each("bmm mm", does(operators.matrix_product, value("self"), value("mat2"))),
@@ -297,7 +286,7 @@ _TABLE: dict[str, Operator] = {
     **_each("amax fmax max maximum", partial(_extremum, largest=True)),
     **_each("amin fmin min minimum", partial(_extremum, largest=False)),
     **_each("constant_pad_nd pad", _pad),
-    **_each("full_like new_full new_ones new_zeros ones_like zeros_like", _like),
+    **_each("full_like new_full new_ones new_zeros ones_like", _like),
     **_each("conv1d conv2d conv3d convolution", images.on_images(images.convolution)),
     **_each("conv_transpose1d conv_transpose2d conv_transpose3d", images.on_images(images.transposed_convolution)),
     **_each("max_pool1d max_pool2d max_pool3d", _MAX_POOL),
@@ -323,7 +312,7 @@ _TABLE: dict[str, Operator] = {
 
 # Operators that change none of a constant's numbers.
 _KEEPS_NUMBERS = {"item"} | {
-    name for name, operator in _TABLE.items() if operator in (AtenCall.moved, _reshape, _concatenate, _stack)
+    name for name, operator in _TABLE.items() if operator in (AtenCall.moved, _reshape, _concatenate)
 }
 # What may follow a tail on the way to the output: the order of the scores stays as it is.
 PASSIVE = {"permute", "t", "transpose"} | {name for name, operator in _TABLE.items() if operator is _reshape}

@@ -9,6 +9,7 @@ the numbers the model computes with. The module is left as it was found.
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import io
 import logging
@@ -20,8 +21,8 @@ import numpy as np
 
 from affinelens.errors import AffineLensError, MissingExtraError, Option
 from affinelens.network.build.builder import GraphBuilder
-from affinelens.network.build.graph import names_like, needed, require_known, require_one_input, tail_of
-from affinelens.network.build.shapes import checked_shape
+from affinelens.network.build.graph import is_known, names_like, needed, require_known, require_one_input, tail_of
+from affinelens.network.build.shapes import Shape, checked_shape
 from affinelens.network.build.values import lifted
 from affinelens.network.canonical import Network
 from affinelens.network.note import Note, rounded_input
@@ -38,12 +39,6 @@ try:
 except ImportError as missing:
     raise MissingExtraError.for_extra("torch", "torch", "compiling a torch module") from missing
 
-# Operators that are read through the ones they are made of.
-COMPOSED = (
-    "addcdiv", "addcmul", "broadcast_tensors", "column_stack", "diff", "dstack", "einsum", "hstack", "kron", "l1_loss",
-    "linalg_matrix_norm", "outer", "pairwise_distance", "tensordot", "trace", "trapezoid", "vstack",
-)  # fmt: skip
-
 
 def network_from_module(
     module: torch.nn.Module,
@@ -57,7 +52,42 @@ def network_from_module(
 
     Where no shape is given, the first linear layer tells it, or else the number of inputs does.
     """
-    return Exported(Example(module, input_shape, fixed=fixed, inputs=inputs), module, until).network(module)
+    return Exported.of(module, Example(module, input_shape, fixed=fixed, inputs=inputs), until).network(module)
+
+
+def network_from_program(
+    program: torch.export.ExportedProgram,
+    input_shape: Sequence[int] | None,
+    *,
+    until: str | None = None,
+    fixed: Mapping[str, Any] | None = None,
+) -> Network:
+    """Compile a module that is exported already, for one input at a time; the program stays as it is."""
+    inputs = {name: _placeholder(program, name).meta["val"] for name in program.graph_signature.user_inputs}
+    fixed = fixed or {}
+    require_known(fixed, inputs)
+    free = [name for name in inputs if name not in fixed]
+    require_one_input(free)
+    if not free or not isinstance(inputs[free[0]], torch.Tensor):
+        raise AffineLensError("the exported program has no tensor as an input that is left free")
+    sizes = inputs[free[0]].shape
+    if len(sizes) < 2 or sizes[0] != 1 or not all(isinstance(size, int) for size in sizes):
+        raise AffineLensError(
+            f"the program was exported for an input of shape ({', '.join(map(str, sizes))}); export it for one input, "
+            f"of batch size 1 and without dynamic_shapes"
+        )
+    if input_shape is not None and checked_shape(input_shape) != tuple(sizes[1:]):
+        raise AffineLensError(
+            Option("input_shape", input_shape), f" is not what the program was exported for, {tuple(sizes[1:])}"
+        )
+    tensors, notes = _typed(fixed, {"dtype": inputs[free[0]].dtype, "device": inputs[free[0]].device})
+    with torch.no_grad(), _silence():
+        lowered = _lowered(copy.deepcopy(program))
+    return Exported(lowered, tuple(sizes[1:]), tensors, notes, until).network()
+
+
+def _placeholder(program: torch.export.ExportedProgram, name: str) -> Node:
+    return next(node for node in program.graph.nodes if node.op == "placeholder" and node.name == name)
 
 
 class Example:
@@ -84,12 +114,17 @@ class Example:
 class Exported:
     """A module's operations, exported once; its network is read from them as often as parameters change."""
 
-    def __init__(self, example: Example, module: torch.nn.Module, until: str | None) -> None:
-        self._example = example
-        with torch.no_grad():
-            self._program = _export(module, example)
-        nodes = [ExportedNode(node) for node in self._program.graph.nodes if node.op == "call_function"]
-        outputs = _outputs(self._program)
+    def __init__(
+        self,
+        program: torch.export.ExportedProgram,
+        shape: Shape,
+        fixed: Mapping[str, torch.Tensor],
+        notes: Sequence[Note],
+        until: str | None,
+    ) -> None:
+        self._program, self._shape, self._fixed, self._notes = program, shape, fixed, notes
+        nodes = [ExportedNode(node) for node in program.graph.nodes if node.op == "call_function"]
+        outputs = _outputs(program)
         if until is None:
             self._output = ExportedNode(_only_output(outputs, nodes))
         else:
@@ -97,14 +132,20 @@ class Exported:
         self._nodes = needed(nodes, self._output.node)
         self._tail = tail_of(self._nodes, self._output.node, PASSIVE)
 
-    def network(self, module: torch.nn.Module) -> Network:
-        """The network with the numbers that the module's parameters and buffers have now."""
-        builder = GraphBuilder(self._example.shape)
-        for note in self._example.notes:
+    @classmethod
+    def of(cls, module: torch.nn.Module, example: Example, until: str | None) -> Exported:
+        with torch.no_grad():
+            program = _export(module, example)
+        return cls(program, example.shape, example.fixed, example.notes, until)
+
+    def network(self, module: torch.nn.Module | None = None) -> Network:
+        """The network with the numbers that a module's parameters and buffers have now, or else the program's own."""
+        builder = GraphBuilder(self._shape)
+        for note in self._notes:
             builder.note(note)
         with torch.no_grad():
             replay = AtenReplay(builder)
-            _bind_inputs(replay, self._program, named_tensors(module), self._example.fixed)
+            _bind_inputs(replay, self._program, {} if module is None else named_tensors(module), self._fixed)
             for node in self._nodes:
                 replay.define(node.node, OPERATORS.run(AtenCall(replay, node), tail=node is self._tail))
             return builder.finish(lifted(builder, replay.value(self._output.node, self._output)))
@@ -132,21 +173,26 @@ def _require_plain_parameters(module: torch.nn.Module) -> None:
 
 
 def _inferred_shape(module: torch.nn.Module, inputs: int | None) -> tuple[int, ...]:
-    for name, part in module.named_modules():
-        if isinstance(part, torch.nn.Linear):
-            return (part.in_features,)
-        if next(part.parameters(recurse=False), None) is not None:
-            if inputs is not None:
-                return (inputs,)
-            raise AffineLensError(
-                f"the first layer with parameters is {name or 'the module'} ({type(part).__name__}), which does not "
-                "tell the shape of an input; pass ",
-                Option("input_shape"),
-                " without the batch axis",
-            )
+    telling = (
+        (name, part)
+        for name, part in module.named_modules()
+        if isinstance(part, torch.nn.Linear) or next(part.parameters(recurse=False), None) is not None
+    )
+    name, first = next(telling, ("", None))
+    if isinstance(first, torch.nn.Linear):
+        return (first.in_features,)
     if inputs is not None:
         return (inputs,)
-    raise AffineLensError("the module has no nn.Linear that tells the shape of an input; pass ", Option("input_shape"))
+    if first is None:
+        raise AffineLensError(
+            "the module has no nn.Linear that tells the shape of an input; pass ", Option("input_shape")
+        )
+    raise AffineLensError(
+        f"the first layer with parameters is {name or 'the module'} ({type(first).__name__}), which does not "
+        "tell the shape of an input; pass ",
+        Option("input_shape"),
+        " without the batch axis",
+    )
 
 
 def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[dict[str, torch.Tensor], list[Note]]:
@@ -162,7 +208,11 @@ def _fixed_tensors(module: torch.nn.Module, fixed: Mapping[str, Any]) -> tuple[d
         if argument.default is argument.empty and argument.kind is argument.POSITIONAL_OR_KEYWORD and name not in fixed
     ]
     require_one_input(left)
-    kind = _number_format(module)
+    return _typed(fixed, _number_format(module))
+
+
+def _typed(fixed: Mapping[str, Any], kind: Mapping[str, Any]) -> tuple[dict[str, torch.Tensor], list[Note]]:
+    """Given values as tensors of a type, and notes on those that it cannot hold."""
     tensors, notes = {}, []
     for name, values in fixed.items():
         try:
@@ -179,8 +229,7 @@ def _export(module: torch.nn.Module, example: Example) -> torch.export.ExportedP
     try:
         with evaluation_mode(module), _silence():
             program: torch.export.ExportedProgram = torch.export.export(module, example.positional, example.named)
-            _write_out_shrinking(program)
-            return program.run_decompositions(_decompositions())
+            return _lowered(program)
     except Exception as error:  # whatever the user's forward pass raises
         _require_running_statistics(module)
         cause = " ".join(next(iter(str(error).splitlines()), type(error).__name__).split()).rstrip(".")
@@ -190,6 +239,12 @@ def _export(module: torch.nn.Module, example: Example) -> torch.export.ExportedP
             Option("input_shape"),
             ", with no data-dependent control flow",
         ) from None
+
+
+def _lowered(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """The program in operators that the table reads, as far as torch can take others apart."""
+    _write_out_shrinking(program)
+    return program.run_decompositions(_decompositions())
 
 
 def _require_running_statistics(module: torch.nn.Module) -> None:
@@ -203,11 +258,12 @@ def _require_running_statistics(module: torch.nn.Module) -> None:
 
 
 def _decompositions() -> dict[Any, Any]:
-    """How the composed operators are taken apart; every other operator is kept."""
-    known = torch.export.default_decompositions()
-    packets = [getattr(torch.ops.aten, name) for name in COMPOSED]
-    overloads = [getattr(packet, name) for packet in packets for name in packet.overloads()]
-    return {overload: known[overload] for overload in overloads if overload in known}
+    """How torch takes operators apart; those that are read or refused by name are kept."""
+    return {
+        overload: way
+        for overload, way in torch.export.default_decompositions().items()
+        if not (is_known(name := overload.overloadpacket.__name__) or name in OPERATORS.table)
+    }
 
 
 def _write_out_shrinking(program: torch.export.ExportedProgram) -> None:

@@ -13,8 +13,7 @@ from affinelens.network.build import windows
 from affinelens.network.build.builder import Tensor
 from affinelens.network.build.replay import Operator
 from affinelens.network.build.resize import Resizing, resize
-from affinelens.network.build.shapes import Shape
-from affinelens.network.build.windows import Window
+from affinelens.network.build.windows import Adaptive, Window
 from affinelens.network.torch.aten_call import AtenCall
 
 
@@ -35,8 +34,8 @@ def batched(call: AtenCall) -> Tensor:
     return call.builder.reshape(tensor, (1, *tensor.shape)) if len(tensor.shape) == _axes(call) + 1 else tensor
 
 
-def output_sizes(call: AtenCall) -> Shape:
-    return call.shape[-_axes(call) :]
+def adaptive(call: AtenCall) -> Adaptive:
+    return Adaptive(call.shape[-_axes(call) :])
 
 
 def pooling_window(call: AtenCall) -> Window:
@@ -51,6 +50,7 @@ def _window(call: AtenCall, sizes: Sequence[int]) -> Window:
     named = isinstance(call.given("padding"), str)
     padding = (0,) * axes if named else call.sizes("padding", axes)
     window = Window(sizes, strides, dilations, padding, padding, bool(call.given("ceil_mode")))
+    call.builder.specify(str(window))
     return window.padded_to_same(batched(call).shape[2:]) if call.given("padding") == "same" else window
 
 
