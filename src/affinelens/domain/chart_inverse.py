@@ -14,9 +14,7 @@ from flint import fmpq_mat, fmpz_mat
 
 from affinelens.arithmetic import ExactMatrix, gamma, upward
 from affinelens.array_types import Bools, Floats, Indices
-
-# Points are looked at together as long as they take no more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 22
+from affinelens.blocks import blocks
 
 
 class ChartInverse:
@@ -72,8 +70,7 @@ class ChartInverse:
 
     def coordinates(self, points: Floats) -> tuple[Floats, Bools]:
         """Coordinates of points, one a row, and which of the points lie on the chart's flat."""
-        at_once = max(1, _NUMBERS_AT_ONCE // max(1, points.shape[1]))
-        parts = [self._some_coordinates(points[i : i + at_once]) for i in range(0, max(len(points), 1), at_once)]
+        parts = [self._some_coordinates(points[rows]) for rows in blocks(max(len(points), 1), points.shape[1])]
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def _some_coordinates(self, points: Floats) -> tuple[Floats, Bools]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
-from affinelens.measure.summary.quantities import DESCRIPTIONS, quantity
+from affinelens.measure.summary.quantities import quantity, quantity_names
 
 if TYPE_CHECKING:
     from affinelens.regions import Regions
@@ -40,7 +40,7 @@ def column(regions: Regions, color: Any) -> Column:
     """A column by name, or the numbers given."""
     if isinstance(color, str):
         name, shown = _SHORT.get(color, (color, color.replace("_", " ")))
-        if name not in DESCRIPTIONS:
+        if name not in quantity_names():
             raise AffineLensError(
                 f"color {color!r:.40} is unknown; take one of {', '.join(COLORS)}, a column of rs.columns, or an array"
             )

@@ -63,7 +63,7 @@ class RestrictedFunctions:
         frame = restricted.frame
         self.restricted = restricted
         self.exact = ExactBreaks(restricted, frame.chart)
-        self.reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
+        self.reach = frame.reach
         self._chart = frame.chart
         self._rows = restricted_rows(restricted, frame.chart, self.reach)
 

@@ -16,18 +16,19 @@ def facet_regions(regions: Regions) -> Indices:
 
 def first_misfit(regions: Regions) -> str | None:
     """What is wrong with the first facet that cannot be one, or None if all can be."""
-    owner, numbers, signs = facet_regions(regions), regions.facet_values, regions.outcome.table.facets
-    assert signs is not None
-    repeated = _first_repeated(owner * (int(numbers.max(initial=0)) + 1) + numbers)
+    owner, numbers, signs = facet_regions(regions), regions.facet_values, regions.facet_signs
+    count = len(regions.hyperplanes)
+    repeated = _first_repeated(owner * count + numbers)
     if repeated is not None:
-        region, number = divmod(repeated, int(numbers.max(initial=0)) + 1)
-        return f"region {region} names {_named(regions, number)} twice"
-    fits = np.where(regions.hyperplanes.of_domain(numbers), signs.signs == 1, False)
-    fits |= _on_stated_side(regions, owner, signs.signs)
+        region, number = divmod(repeated, count)
+        return f"region {region} names {regions.describe_hyperplane(number)} twice"
+    fits = np.where(regions.hyperplanes.of_domain(numbers), signs == 1, False)
+    fits |= _on_stated_side(regions, owner, signs)
     if fits.all():
         return None
     wrong = int(np.argmin(fits))
-    return f"region {owner[wrong]} cannot have a facet on {_named(regions, int(numbers[wrong]))}, on the stated side"
+    named = regions.describe_hyperplane(int(numbers[wrong]))
+    return f"region {owner[wrong]} cannot have a facet on {named}, on the stated side"
 
 
 def beyond_and_mutual(regions: Regions) -> str | None:
@@ -37,7 +38,7 @@ def beyond_and_mutual(regions: Regions) -> str | None:
     missing = np.flatnonzero(inner & (beyond < 0))
     if len(missing):
         facet = int(missing[0])
-        where = f"beyond region {owner[facet]}'s facet on {_named(regions, int(numbers[facet]))}"
+        where = f"beyond region {owner[facet]}'s facet on {regions.describe_hyperplane(int(numbers[facet]))}"
         return f"{len(missing):,} facets lead out of the run, the first {where}"
     count = len(regions)
     there, back = owner[inner] * count + beyond[inner], beyond[inner] * count + owner[inner]
@@ -71,7 +72,3 @@ def _on_stated_side(regions: Regions, owner: Indices, signs: NDArray[np.int8]) -
         side = np.where(signs[here] > 0, activation.sides.above[inner], activation.sides.below[inner])
         fits[here] = known & (piece == side)
     return fits
-
-
-def _named(regions: Regions, number: int) -> str:
-    return regions.describe_hyperplane(number)

@@ -7,7 +7,6 @@ region separates nothing there, and has the piece that ties have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +15,12 @@ from flint import fmpq, fmpz
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
 from affinelens.array_types import Indices
+from affinelens.blocks import blocks
 from affinelens.regions import Regions, restricted_functions
-from affinelens.regions.region_pieces import RegionPieces
+from affinelens.regions.region_functions import RegionPieces
 
 # Points are evaluated together as long as no stage of theirs takes more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 17
+_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class StatedPatterns:
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
         self._functions = restricted_functions(regions)
-        self._pieces = RegionPieces(self._functions.restricted, regions.switching_patterns, regions.outcome.switching)
+        self._pieces = RegionPieces.of_set(regions)
         self._rational = np.array(sorted(regions.outcome.exact_points), dtype=np.int64)
         self.tally = PointTally()
 
@@ -54,19 +54,12 @@ class StatedPatterns:
         constant = self._wrong_constant()
         if constant is not None:
             return constant
-        for block in self._blocks():
-            wrong = self._outside(block) or self._misplaced(block)
-            if wrong is not None:
-                return wrong
-        return None
-
-    def _blocks(self) -> Iterator[slice]:
-        widest = max(
-            [self._regions.hyperplanes.domain_count, 1, *(len(s.breaks) for s in self._functions.restricted.stages)]
+        stages = self._functions.restricted.stages
+        widest = max([self._regions.hyperplanes.domain_count, *(len(stage.breaks) for stage in stages)])
+        checked = (
+            self._outside(rows) or self._misplaced(rows) for rows in blocks(len(self._regions), widest, _AT_ONCE)
         )
-        at_once, count = max(1, _NUMBERS_AT_ONCE // widest), len(self._regions)
-        for start in range(0, count, at_once):
-            yield slice(start, min(start + at_once, count))
+        return next(filter(None, checked), None)
 
     def _wrong_constant(self) -> Misplaced | None:
         """A stated piece that bounds over the whole domain exclude."""

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from flint import fmpz
 
-from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
+from affinelens.arithmetic import UNIT_ROUNDOFF
 from affinelens.array_types import Bools, Floats, Indices
 from affinelens.convex.volume import cell_volumes
 from affinelens.engine import run
@@ -49,11 +49,8 @@ class ClassCells:
 
         Where they are, they are so at the cell's interior point, and nowhere else inside a cell.
         """
-        maps, points = affine_maps(self.of), self.parts.local.points
-        outputs = np.einsum("nkd,nd->nk", maps.slopes[self.regions], points) + maps.constants[self.regions]
-        size = np.einsum("nkd,nd->nk", np.abs(maps.slopes[self.regions]), np.abs(points))
-        size += np.abs(maps.constants[self.regions])
-        off = upward(maps.error + 2 * gamma(points.shape[1] + 1) * size)
+        maps, points = affine_maps(self.of).of(self.regions), self.parts.local.points
+        outputs, off = maps.at(points), 2 * maps.error_at(points)
         if self.decision.output is None:
             rows = np.arange(len(self))
             lead = outputs[rows, self.classes][:, None] - outputs

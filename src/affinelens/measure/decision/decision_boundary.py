@@ -18,17 +18,12 @@ from numpy.typing import ArrayLike
 
 from affinelens.array_types import Floats, Indices
 from affinelens.convex.volume import cell_volumes
-from affinelens.measure.decision.boundary_distance import (
-    BoundaryDistance,
-    Distance,
-    Distances,
-    coordinates_of,
-    isometry,
-)
+from affinelens.errors import AffineLensError
+from affinelens.measure.decision.boundary_distance import BoundaryDistance, Distance, Distances, isometry
 from affinelens.measure.decision.class_cells import ClassCells, class_cells
 from affinelens.measure.decision.decision_stage import Decision
 from affinelens.measure.geometry.facet_vertices import facet_vertices, has_bit
-from affinelens.regions import Regions, all_vertices, exact_halfspaces, kept, neighbor_values
+from affinelens.regions import Regions, all_vertices, exact_halfspaces, given_points, kept, neighbor_values
 from affinelens.walk import Vertices
 
 
@@ -140,9 +135,14 @@ class DecisionBoundary:
 
         See :meth:`affinelens.RegionSet.distance_to_boundary`.
         """
-        coordinates, single = coordinates_of(self.cells.of.domain, x)
-        found = self._distance.of(coordinates, norm)
-        return found[0] if single else found
+        given = given_points(self.cells.of, x, "distance_to_boundary")
+        if not given.on_flat.all():
+            raise AffineLensError(
+                f"point {int(np.argmin(given.on_flat))} is not on the domain's flat; give finite inputs that have the "
+                f"values the domain fixes and, on a slice, lie on it"
+            )
+        found = self._distance.of(given.coordinates, norm)
+        return found[0] if given.single else found
 
     @cached_property
     def _distance(self) -> BoundaryDistance:

@@ -30,8 +30,7 @@ def halfspace_blocks(regions: Regions) -> Iterator[tuple[slice, Halfspaces]]:
     frame, offsets, hyperplanes = regions.domain.frame, regions.facet_offsets, regions.hyperplanes
     region_functions = RegionFunctions.of(regions)
     domain_rows = frame.rows.to_floats()
-    reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
-    domain_error = upward(UNIT_ROUNDOFF * (np.abs(domain_rows) @ reach))
+    domain_error = upward(UNIT_ROUNDOFF * (np.abs(domain_rows) @ frame.reach))
     signs = regions.facet_signs
     stages = {stage.stage: (index, stage) for index, stage in enumerate(region_functions.restricted.stages)}
     for block in region_functions.blocks():

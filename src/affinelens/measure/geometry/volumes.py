@@ -9,6 +9,7 @@ import numpy as np
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
 from affinelens.array_types import Floats
+from affinelens.blocks import blocks
 from affinelens.convex.centroid import cell_centroids
 from affinelens.convex.volume import cell_volumes, scaled_volumes
 from affinelens.domain import Domain
@@ -62,9 +63,7 @@ def volume_errors(regions: Regions) -> Floats:
 def corner_blocks(regions: Regions) -> Iterator[tuple[slice, Vertices]]:
     """The vertices of some regions after others."""
     found = all_vertices(regions)
-    for start in range(0, len(regions), _REGIONS_AT_ONCE):
-        rows = slice(start, min(start + _REGIONS_AT_ONCE, len(regions)))
-        yield rows, found[rows]
+    return ((rows, found[rows]) for rows in blocks(len(regions), 1, _REGIONS_AT_ONCE))
 
 
 def domain_volume(domain: Domain) -> float:

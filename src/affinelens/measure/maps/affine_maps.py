@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from affinelens.arithmetic import gamma, upward
 from affinelens.array_types import Floats, Indices
 from affinelens.regions import Regions, kept
 from affinelens.regions.region_functions import RegionFunctions
@@ -34,6 +35,15 @@ class AffineMaps:
         outputs: Floats = np.einsum("nkd,nd->nk", self.slopes, points) + self.constants
         return outputs
 
+    def error_at(self, points: Floats) -> Floats:
+        """How far :meth:`at` may be off, or any other sum of the same terms with one more rounding."""
+        size = np.einsum("nkd,nd->nk", np.abs(self.slopes), np.abs(points)) + np.abs(self.constants)
+        return upward(self.error + gamma(points.shape[1] + 2) * size)
+
+    def of(self, rows: slice | Indices) -> AffineMaps:
+        """The maps of some regions."""
+        return AffineMaps(self.slopes[rows], self.constants[rows], self.error)
+
 
 @kept
 def affine_maps(regions: Regions) -> AffineMaps:
@@ -53,8 +63,7 @@ def affine_map_blocks(regions: Regions) -> Iterator[tuple[slice, AffineMaps]]:
     keep = len(regions) * regions.network.output_size * (regions.domain.dim + 1) <= _NUMBERS_KEPT
     for rows in region_functions.blocks():
         if keep:
-            maps = affine_maps(regions)
-            yield rows, AffineMaps(maps.slopes[rows], maps.constants[rows], maps.error)
+            yield rows, affine_maps(regions).of(rows)
         else:
             yield rows, composed_maps(region_functions, np.arange(rows.start, rows.stop))
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, gamma
+from affinelens.blocks import blocks
 from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.inscribed_balls import steepest_slope
 from affinelens.measure.maps.affine_maps import composed_maps
@@ -40,7 +41,7 @@ def lipschitz_constant(regions: Regions, norm: str = "l2") -> float:
     bound = norms.max() - 2 * _error(regions, norm) * (1 + gamma(4)) - 2 * gamma(16) * norms.max()
     best = Fraction(0)
     for index in _distinct(regions, np.flatnonzero(norms >= bound)):
-        best = max(best, _power(_jacobian(regions, index), norm))
+        best = max(best, _power(exact_functions(regions).outputs(regions.pattern(index)), norm))
     return _root(best) if norm == "l2" else float(best)
 
 
@@ -53,18 +54,11 @@ def _error(regions: Regions, norm: str) -> float:
 def _distinct(regions: Regions, candidates: NDArray[np.int64]) -> list[int]:
     """One region of each float64 Jacobian among the candidates."""
     region_functions, found = RegionFunctions.of(regions), dict[bytes, int]()
-    for start in range(0, len(candidates), _REGIONS_AT_ONCE):
-        some = candidates[start : start + _REGIONS_AT_ONCE]
+    for rows in blocks(len(candidates), 1, _REGIONS_AT_ONCE):
+        some = candidates[rows]
         for index, jacobian in zip(some.tolist(), composed_maps(region_functions, some).slopes, strict=True):
             found.setdefault(jacobian.tobytes(), index)
     return list(found.values())
-
-
-def _jacobian(regions: Regions, index: int) -> ExactMatrix:
-    network = regions.network
-    return exact_functions(regions).rows(
-        network.output, np.eye(network.output_size), regions.pattern(index), len(network.stages)
-    )
 
 
 def _power(form: ExactMatrix, norm: str) -> Fraction:

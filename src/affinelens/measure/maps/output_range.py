@@ -13,12 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from flint import fmpq, fmpz
 
-from affinelens.arithmetic import ExactMatrix, ExactProgram, Optimum, upward
+from affinelens.arithmetic import ExactProgram, Optimum, upward
 from affinelens.arithmetic.rational import fraction
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
-from affinelens.measure.geometry.inscribed_balls import vertex_stretch
-from affinelens.measure.maps.corner_outputs import Extremes, corner_outputs, extremes
+from affinelens.measure.maps.corner_outputs import Extremes, output_extremes
 from affinelens.regions import Regions, exact_functions, exact_halfspaces
 from affinelens.short_text import point_text
 
@@ -66,19 +65,8 @@ def output_ranges(regions: Regions, *, decide_all: bool = True) -> list[OutputRa
     """The range of each output; without ``decide_all``, of regions that float64 cannot tell apart one is looked at."""
     if not len(regions):
         raise AffineLensError("a set without regions has no outputs; enumerate at least one")
-    found = _all_extremes(regions)
+    found = output_extremes(regions)
     return [_range(regions, output, found, decide_all) for output in range(regions.network.output_size)]
-
-
-def _all_extremes(regions: Regions) -> Extremes:
-    stretch = vertex_stretch(regions)
-    shape = len(regions), regions.network.output_size
-    found = Extremes(np.empty(shape), np.empty(shape), np.empty(shape))
-    for rows, corners in corner_outputs(regions):
-        block = extremes(corners.values, corners, corners.rounding, stretch[rows])
-        for whole, part in zip(found, block, strict=True):
-            whole[rows] = part
-    return found
 
 
 def _range(regions: Regions, output: int, found: Extremes, decide_all: bool) -> OutputRange:
@@ -110,9 +98,7 @@ def _exact_highest(regions: Regions, index: int, output: int, sign: int) -> _Rea
     network, frame = regions.network, regions.domain.frame
     weight = np.zeros((network.output_size, 1))
     weight[output] = sign
-    function: ExactMatrix = exact_functions(regions).rows(
-        network.output, weight, regions.pattern(index), len(network.stages)
-    )
+    function = exact_functions(regions).outputs(regions.pattern(index), weight)
     *slopes, constant = function.row(0)
     low, high = ([fmpq(*v.as_integer_ratio()) for v in bound.tolist()] for bound in (frame.lower, frame.upper))
     best, point = fmpz(0), regions[index].local.point

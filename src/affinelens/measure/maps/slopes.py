@@ -10,12 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from affinelens.arithmetic import gamma, upward
 from affinelens.array_types import Floats, Indices
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_map_blocks
 from affinelens.regions import Regions, kept
-
-_PAIR = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +60,7 @@ def spectral_norms(matrices: Floats) -> Floats:
         return np.zeros(len(gram))
     if size == 1:
         largest = gram[:, 0, 0]
-    elif size == _PAIR:
+    elif size == 2:
         half = (gram[:, 0, 0] - gram[:, 1, 1]) / 2
         largest = (gram[:, 0, 0] + gram[:, 1, 1]) / 2 + np.hypot(half, gram[:, 0, 1])
     else:
@@ -79,8 +76,7 @@ def _classes(regions: Regions, rows: slice, maps: AffineMaps, points: Floats) ->
     """
     values = maps.at(points)
     count, outputs = values.shape
-    size = np.einsum("nkd,nd->nk", np.abs(maps.slopes), np.abs(points)) + np.abs(maps.constants)
-    off = upward(maps.error + gamma(points.shape[1] + 2) * size)
+    off = maps.error_at(points)
     if outputs == 1:
         found = (values[:, 0] > 0).astype(np.int64)
         unsure = np.abs(values[:, 0]) <= off[:, 0]

@@ -49,13 +49,6 @@ def columns_to_table(columns: Columns, domain: Domain, *, packed: bool = False) 
     return pa.table(table)
 
 
-def with_columns(table: pa.Table, columns: dict[str, NDArray[Any]]) -> pa.Table:
-    """The table with further columns of one number a region."""
-    for name, values in columns.items():
-        table = table.append_column(name, pa.array(np.ascontiguousarray(values)))
-    return table
-
-
 def columns_from_table(
     table: pa.Table, network: Network, domain: Domain, switching: SwitchingChoices | None = None
 ) -> Columns:
