@@ -31,7 +31,7 @@ class Constraint:
     >>> from affinelens.domain import Constraint
     >>> constraint = Constraint((), ((0, Fraction(1)),), Fraction(-1, 2))
     >>> print(constraint)
-    1 Y_0 + -1/2 >= 0
+    Y_0 - 1/2 >= 0
     >>> constraint.value([], [Fraction(2)]), constraint.holds([], [Fraction(0)])
     (Fraction(3, 2), False)
     """
@@ -55,8 +55,22 @@ class Constraint:
         return value > 0 if self.strict else value >= 0
 
     def __str__(self) -> str:
-        terms = [f"{c} {name}_{i}" for name, part in (("X", self.inputs), ("Y", self.outputs)) for i, c in part]
-        return f"{' + '.join([*terms, str(self.constant)])} {'>' if self.strict else '>='} 0"
+        terms = [(c, f"{name}_{i}") for name, part in (("X", self.inputs), ("Y", self.outputs)) for i, c in part]
+        return f"{sum_text(terms, self.constant)} {'>' if self.strict else '>='} 0"
+
+
+def sum_text(terms: Sequence[tuple[Fraction, str]], constant: Fraction) -> str:
+    """A sum of multiples of what is named and a constant, as one writes it.
+
+    >>> sum_text([(Fraction(-1), "y"), (Fraction(2), "z")], Fraction(-1, 2))
+    '-y + 2 z - 1/2'
+    """
+    text = ""
+    for value, name in [*terms, (constant, "")] if constant or not terms else terms:
+        size = "" if abs(value) == 1 and name else f"{abs(value)}{' ' if name else ''}"
+        sign = ("-" if value < 0 else "") if not text else (" - " if value < 0 else " + ")
+        text += f"{sign}{size}{name}"
+    return text
 
 
 @dataclass(frozen=True, eq=False)

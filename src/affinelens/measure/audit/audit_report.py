@@ -161,7 +161,7 @@ def _points(regions: Regions) -> _Verdict:
     stated = StatedPatterns(regions)
     wrong = stated.first_misplaced()
     if wrong is not None:
-        return Finding.FAILED, 1, f"region {wrong.region}: {wrong.reason}"
+        return Finding.FAILED, 1, f"region {wrong[0]}: {wrong[1]}"
     detail = (
         f"all {len(regions):,} interior points are strictly inside the domain and have the stated pattern, strictly "
         f"({stated.tally.signs:,} signs, {stated.tally.exactly:,} of them in rational arithmetic)"

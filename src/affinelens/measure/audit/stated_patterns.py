@@ -8,7 +8,7 @@ region separates nothing there, and has the piece that ties have.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from flint import fmpq, fmpz
@@ -23,12 +23,8 @@ from affinelens.regions.region_functions import RegionPieces
 _AT_ONCE = 1 << 17
 
 
-@dataclass(frozen=True)
-class Misplaced:
-    """A region whose point is not where it is said to be, and why."""
-
-    region: int
-    reason: str
+# A region whose point is not where it is said to be, and why.
+Misplaced: TypeAlias = tuple[int, str]
 
 
 @dataclass
@@ -70,12 +66,12 @@ class StatedPatterns:
         outside = fixed & ~np.isin(number, stored)
         switching = regions.outcome.switching
         if switching is not None and np.any(switching.pattern[outside] != possible.pattern[outside]):
-            return Misplaced(0, "a unit that cannot switch on the domain is on another piece than all regions state")
+            return 0, "a unit that cannot switch on the domain is on another piece than all regions state"
         columns = np.flatnonzero(fixed[stored])
         for column in columns.tolist():
             differs = regions.switching_patterns[:, column] != possible.pattern[stored[column]]
             if differs.any():
-                return Misplaced(int(np.argmax(differs)), f"choice {stored[column]} cannot be on the stated piece")
+                return int(np.argmax(differs)), f"choice {stored[column]} cannot be on the stated piece"
         return None
 
     def _outside(self, block: slice) -> Misplaced | None:
@@ -92,7 +88,7 @@ class StatedPatterns:
             region = block.start + i
             if self._sign_at(frame.rows.row(number), region) <= 0:
                 described = self._regions.describe_hyperplane(number)
-                return Misplaced(region, f"its point is not strictly inside the {described}")
+                return region, f"its point is not strictly inside the {described}"
         return None
 
     def _misplaced(self, block: slice) -> Misplaced | None:
@@ -106,7 +102,7 @@ class StatedPatterns:
             if impossible.any():
                 choice, region = np.argwhere(impossible)[0].tolist()
                 number = stage.choice_numbers[choice]
-                return Misplaced(block.start + region, f"choice {number} cannot be on the stated piece")
+                return block.start + region, f"choice {number} cannot be on the stated piece"
             values, vanish = passage.breaks()
             expected = stage.activation.signs_on(chosen)
             tie = stage.activation.tie_sign
@@ -120,7 +116,7 @@ class StatedPatterns:
                 row = self._functions.exact.row(index, b, self._regions.pattern(region))
                 found = self._sign_at(row, region) if any(row) else tie
                 if found != side:
-                    return Misplaced(region, self._wrong_side(index, b, found))
+                    return region, self._wrong_side(index, b, found)
             passage.choose(chosen)
         return None
 
