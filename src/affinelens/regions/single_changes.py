@@ -38,8 +38,10 @@ class SingleChanges:
 
     def proved(self) -> Bools:
         """For which facets q is proved to be the pattern beyond."""
-        found = [self._proved(np.arange(rows.start, rows.stop)) for rows in self._region_functions.blocks()]
-        return np.concatenate([np.zeros(0, dtype=bool), *found])
+        if not len(self._numbers):
+            return np.zeros(0, dtype=bool)
+        parts = (self._proved(np.arange(rows.start, rows.stop)) for rows in self._region_functions.blocks())
+        return np.concatenate(list(parts))
 
     def _proved(self, facets: Indices) -> Bools:
         restricted = self._functions.restricted

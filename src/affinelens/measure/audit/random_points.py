@@ -37,7 +37,7 @@ def network_agrees(regions: Regions, points: Floats, places: Indices) -> bool:
     affine = Enclosure.affine(frame.chart, frame.reach)
     for some in blocks(len(points), widest):
         here, whole = points[some], places[some]
-        patterns = np.stack([regions.pattern(int(i)) for i in whole], axis=1).astype(np.int64)
+        patterns = regions.outcome.pattern(whole).T.astype(np.int64)
         rows = affine.rows @ np.vstack([here.T, np.ones(len(here))])
         off = np.broadcast_to(upward(affine.error + gamma(frame.dim + 1) * affine.magnitude), rows.shape)
         values = [Enclosure(rows, off, np.ones((1, len(here))), None)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from affinelens.array_types import Floats
+from affinelens.blocks import joined
 from affinelens.convex.inscribed_ball import Balls
 from affinelens.convex.inscribed_ball import inscribed_balls as balls_in
 from affinelens.convex.vertex_distance import vertex_distances
@@ -19,15 +20,12 @@ from affinelens.regions import Regions, all_vertices, kept
 @kept
 def inscribed_balls(regions: Regions) -> Balls:
     """Chebyshev center and inradius of every region, with the proven error of the latter."""
-    frame = regions.domain.frame
-    count, dim = len(regions), frame.dim
-    found = Balls(np.empty((count, dim)), np.empty(count), np.empty(count))
-    for rows, halfspaces in halfspace_blocks(regions):
-        points = regions.outcome.points[rows]
-        block = balls_in(halfspaces.rows, halfspaces.error, halfspaces.ends, points, frame.lower, frame.upper)
-        for whole, part in zip(found, block, strict=True):
-            whole[rows] = part
-    return found
+    frame, points = regions.domain.frame, regions.outcome.points
+    return joined(
+        Balls,
+        (balls_in(own.rows, own.error, own.ends, points[rows], frame.lower, frame.upper)
+         for rows, own in halfspace_blocks(regions)),
+    )  # fmt: skip
 
 
 @kept

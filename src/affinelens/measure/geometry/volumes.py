@@ -24,19 +24,16 @@ _REGIONS_AT_ONCE = 1 << 16
 @kept
 def volumes(regions: Regions) -> Floats:
     """The volume of every region in float64; :func:`volume_errors` says how far each may be off."""
-    found = np.empty(len(regions))
-    for rows, corners in corner_blocks(regions):
-        found[rows] = cell_volumes(corners.points, corners.offsets[1:], corners.tight, regions.domain.dim)
-    return found
+    dim = regions.domain.dim
+    return np.concatenate([cell_volumes(own.points, own.offsets[1:], own.tight, dim) for own in corner_blocks(regions)])
 
 
 @kept
 def centroids(regions: Regions) -> Floats:
     """The center of mass of every region."""
-    found = np.empty((len(regions), regions.domain.dim))
-    for rows, corners in corner_blocks(regions):
-        found[rows] = cell_centroids(corners.points, corners.offsets[1:], corners.tight, regions.domain.dim).centers
-    return found
+    dim = regions.domain.dim
+    cells = [cell_centroids(own.points, own.offsets[1:], own.tight, dim) for own in corner_blocks(regions)]
+    return np.concatenate([some.centers for some in cells])
 
 
 @kept
@@ -47,23 +44,22 @@ def volume_errors(regions: Regions) -> Floats:
     simplex that it is cut into the determinant is found by elimination with pivots, which is exact for rows that are
     off by ``2 d 2^d`` roundings of their length; Hadamard's inequality bounds what that does to the determinant.
     """
-    dim, found = regions.domain.dim, np.empty(len(regions))
+    dim, cut = regions.domain.dim, []
     stretch, volume = vertex_stretch(regions), volumes(regions)
     a_simplex = 2 * dim**2 * 2**dim * dim ** (dim / 2) / factorial(dim) * UNIT_ROUNDOFF
-    for rows, corners in corner_blocks(regions):
-        cells = cell_centroids(corners.points, corners.offsets[1:], corners.tight, dim)
-        starts = corners.offsets[:-1]
-        low, high = (reduce.reduceat(corners.points, starts) for reduce in (np.minimum, np.maximum))
-        found[rows] = a_simplex * cells.simplices * (high - low).max(axis=1, initial=0.0) ** dim
+    for own in corner_blocks(regions):
+        cells = cell_centroids(own.points, own.offsets[1:], own.tight, dim)
+        low, high = (reduce.reduceat(own.points, own.offsets[:-1]) for reduce in (np.minimum, np.maximum))
+        cut.append(a_simplex * cells.simplices * (high - low).max(axis=1, initial=0.0) ** dim)
     with np.errstate(divide="ignore", invalid="ignore"):
         grown = np.where(stretch < 1, (1 - np.minimum(stretch, 1.0)) ** -float(dim) - 1, np.inf)
-    return upward(found + np.where(np.isinf(grown), np.inf, volume * grown))
+    return upward(np.concatenate(cut) + np.where(np.isinf(grown), np.inf, volume * grown))
 
 
-def corner_blocks(regions: Regions) -> Iterator[tuple[slice, Vertices]]:
+def corner_blocks(regions: Regions) -> Iterator[Vertices]:
     """The vertices of some regions after others."""
     found = all_vertices(regions)
-    return ((rows, found[rows]) for rows in blocks(len(regions), 1, _REGIONS_AT_ONCE))
+    return (found[rows] for rows in blocks(len(regions), 1, _REGIONS_AT_ONCE))
 
 
 def domain_volume(domain: Domain) -> float:

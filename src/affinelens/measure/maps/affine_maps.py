@@ -48,13 +48,10 @@ class AffineMaps:
 @kept
 def affine_maps(regions: Regions) -> AffineMaps:
     """The affine map of every region, in float64."""
-    region_functions = RegionFunctions.of(regions)
-    count, outputs, dim = len(regions), regions.network.output_size, regions.domain.dim
-    slopes, constants = np.empty((count, outputs, dim)), np.empty((count, outputs))
-    for rows in region_functions.blocks():
-        maps = composed_maps(region_functions, np.arange(rows.start, rows.stop))
-        slopes[rows], constants[rows] = maps.slopes, maps.constants
-    return AffineMaps(slopes, constants, region_functions.errors[-1])
+    found = RegionFunctions.of(regions)
+    parts = [composed_maps(found, np.arange(rows.start, rows.stop)) for rows in found.blocks()]
+    slopes, constants = (np.concatenate([getattr(part, name) for part in parts]) for name in ("slopes", "constants"))
+    return AffineMaps(slopes, constants, found.errors[-1])
 
 
 def affine_map_blocks(regions: Regions) -> Iterator[tuple[slice, AffineMaps]]:

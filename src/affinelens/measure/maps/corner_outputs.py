@@ -13,6 +13,7 @@ import numpy as np
 
 from affinelens.arithmetic import upward
 from affinelens.array_types import Floats
+from affinelens.blocks import joined
 from affinelens.measure.geometry.inscribed_balls import vertex_stretch
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_map_blocks
 from affinelens.regions import Regions, all_vertices
@@ -30,8 +31,8 @@ class Extremes(NamedTuple):
 def output_extremes(regions: Regions) -> Extremes:
     """The extremes on all regions, of which there must be one."""
     corners, stretch = all_vertices(regions), vertex_stretch(regions)
-    parts = [_extremes(maps, corners[rows], stretch[rows]) for rows, maps in affine_map_blocks(regions)]
-    return Extremes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    blocks = affine_map_blocks(regions)
+    return joined(Extremes, (_extremes(maps, corners[rows], stretch[rows]) for rows, maps in blocks))
 
 
 def _extremes(maps: AffineMaps, corners: Vertices, stretch: Floats) -> Extremes:

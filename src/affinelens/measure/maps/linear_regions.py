@@ -120,7 +120,7 @@ class _ExactMaps:
         known: dict[bytes, int] = {}
         found = np.zeros(len(indices), dtype=np.int64)
         for some in blocks(len(indices), widest):
-            patterns = np.stack([self._regions.pattern(int(i)) for i in indices[some]])
+            patterns = self._regions.outcome.pattern(indices[some])
             masked = _without_hidden(network, patterns)
             for place, (mask, pattern) in enumerate(zip(masked, patterns, strict=True), some.start):
                 key = mask.tobytes()

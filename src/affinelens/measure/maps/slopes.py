@@ -5,18 +5,18 @@ Slopes are with respect to the domain's own coordinates: on a slice, to those of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
 from affinelens.array_types import Floats, Indices
+from affinelens.blocks import joined
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_map_blocks
 from affinelens.regions import Regions, kept
 
 
-@dataclass(frozen=True, eq=False)
-class Slopes:
+class Slopes(NamedTuple):
     """Columns of what the affine maps say: a row a region.
 
     ``gradient_norms`` has a column an output; ``spectral`` and ``row_sums`` are the norms of the whole Jacobian that go
@@ -33,21 +33,21 @@ class Slopes:
 @kept
 def slopes(regions: Regions) -> Slopes:
     """Norms, outputs and classes of all regions, in one pass over their affine maps."""
-    count, outputs = len(regions), regions.network.output_size
-    found = Slopes(
-        np.empty((count, outputs)), np.empty(count), np.empty(count), np.empty((count, outputs)),
-        np.zeros(count, dtype=np.int64),
-    )  # fmt: skip
-    for rows, maps in affine_map_blocks(regions):
-        points = regions.outcome.points[rows]
-        found.gradient_norms[rows] = np.sqrt(np.einsum("nkd,nkd->nk", maps.slopes, maps.slopes))
-        found.spectral[rows] = spectral_norms(maps.slopes)
-        found.row_sums[rows] = np.abs(maps.slopes).sum(axis=2).max(axis=1, initial=0.0)
-        found.outputs[rows] = maps.at(points)
-        found.classes[rows] = _classes(regions, rows, maps, points)
+    found = joined(Slopes, (_of_some(regions, rows, maps) for rows, maps in affine_map_blocks(regions)))
     for index in regions.outcome.exact_points:
         found.outputs[index] = [float(value) for value in _exact_outputs(regions, index)]
     return found
+
+
+def _of_some(regions: Regions, rows: slice, maps: AffineMaps) -> Slopes:
+    points = regions.outcome.points[rows]
+    return Slopes(
+        gradient_norms=np.sqrt(np.einsum("nkd,nkd->nk", maps.slopes, maps.slopes)),
+        spectral=spectral_norms(maps.slopes),
+        row_sums=np.abs(maps.slopes).sum(axis=2).max(axis=1, initial=0.0),
+        outputs=maps.at(points),
+        classes=_classes(regions, rows, maps, points),
+    )
 
 
 def spectral_norms(matrices: Floats) -> Floats:
