@@ -89,19 +89,20 @@ def _find(
     last = np.uint64(len(slots) - 1)
     for k in range(len(rows)):
         row, column, piece = rows[k], columns[k], pieces[k]
-        target = wanted_hashes[row]
+        target, changes = wanted_hashes[row], 0
         if column >= 0:
             if piece < 0 or piece >= codes.shape[1]:
                 continue
             target ^= codes[column, wanted[row, column]] ^ codes[column, piece]
+            changes = int(wanted[row, column] != piece)
         slot = target & last
         while slots[slot] >= 0:
             found = slots[slot]
-            if hashes[found] == target:
+            if hashes[found] == target and (column < 0 or patterns[found, column] == piece):
                 differing = 0
                 for c in range(patterns.shape[1]):
-                    differing += patterns[found, c] != (piece if c == column else wanted[row, c])
-                if differing == 0:
+                    differing += patterns[found, c] != wanted[row, c]
+                if differing == changes:
                     places[k] = found
                     break
             slot = (slot + np.uint64(1)) & last
