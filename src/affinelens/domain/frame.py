@@ -23,6 +23,9 @@ from affinelens.array_types import Floats
 from affinelens.domain.chart_inverse import ChartInverse
 from affinelens.errors import AffineLensError
 
+# Lengths between 2**-128 and 2**128 are measured as they are.
+_MODEST_EXPONENT = 128
+
 
 class EmptyDomainError(AffineLensError):
     """No input satisfies the constraints."""
@@ -83,6 +86,12 @@ class Frame:
     def reach(self) -> Floats:
         """How large each coordinate can be, and a 1 for the constant behind them."""
         return np.append(np.maximum(np.abs(self.lower), np.abs(self.upper)), 1.0)
+
+    @cached_property
+    def unit(self) -> int:
+        """The power of two to measure lengths in so that no product of them overflows: 0 unless the box is extreme."""
+        exponent = int(np.frexp((self.upper / 2 - self.lower / 2).max())[1])
+        return exponent if abs(exponent) > _MODEST_EXPONENT else 0
 
     def largest_input(self) -> float:
         """About how large an input can be, or a sum of the terms that make it up."""

@@ -81,7 +81,10 @@ def network_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray
     """Rebuild a network; anything that does not fit together is an error."""
 
     def floats(name: str) -> NDArray[np.float64]:
-        return arrays[name].astype(np.float64)
+        numbers = arrays[name].astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise AffineLensError("its network has a weight that is NaN or infinite")
+        return numbers
 
     def indices(name: str) -> NDArray[np.int64]:
         return arrays[name].astype(np.int64)

@@ -74,6 +74,7 @@ def section(faces: Polygons, axis: int, place: float) -> Polygons:
 def normals(faces: Polygons) -> Floats:
     """A unit vector at right angles to each face, on either side of it."""
     here = faces.corners - faces.corners[:, :1]
+    here = np.ldexp(here, -np.frexp(np.abs(here).max(initial=0.0))[1])
     after = np.take_along_axis(here, faces.following[:, :, None], axis=1)
     normal = (np.cross(here, after) * faces.is_corner[:, :, None]).sum(axis=1)
     length = np.linalg.norm(normal, axis=1, keepdims=True)
@@ -96,6 +97,7 @@ def _around_in_space(points: Floats, offsets: Indices) -> Floats:
     counts = np.diff(offsets)
     owner = np.repeat(np.arange(len(counts)), counts)
     away = points - (np.add.reduceat(points, offsets[:-1], axis=0) / counts[:, None])[owner]
+    away = np.ldexp(away, -np.frexp(np.abs(away).max())[1])
     _, axes = np.linalg.eigh(np.add.reduceat(away[:, :, None] * away[:, None, :], offsets[:-1], axis=0))
     plane = np.einsum("nd,ndk->nk", away, axes[owner][:, :, 1:])
     return points[around_order(plane, offsets)]

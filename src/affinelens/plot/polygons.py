@@ -154,6 +154,7 @@ def around_order(points: Floats, offsets: Indices) -> Indices:
     counts = np.diff(offsets)
     owner = np.repeat(np.arange(len(counts)), counts)
     away = points - (np.add.reduceat(points, offsets[:-1], axis=0) / counts[:, None])[owner]
+    away = np.ldexp(away, -np.frexp(np.abs(away).max())[1])
     # Thin polygons are stretched along their own axes first, so that angles tell their corners apart.
     sizes, axes = np.linalg.eigh(np.add.reduceat(away[:, :, None] * away[:, None, :], offsets[:-1], axis=0))
     scale = np.sqrt(np.where(sizes > 0, sizes, 1.0))

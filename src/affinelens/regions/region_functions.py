@@ -95,6 +95,7 @@ class StageFunctions:
     error: Floats
     reach: Floats
 
+    @np.errstate(over="ignore", invalid="ignore")
     def differences(
         self, plus: Indices, minus: Indices, threshold: Floats, regions: Indices | slice = slice(None)
     ) -> tuple[Floats, Floats]:
@@ -154,6 +155,7 @@ class RegionFunctions:
         table = self._summed(self._functions.outputs, values, places, np.flatnonzero(starts))
         yield StageFunctions(table, places[-1], self.errors[-1], self._functions.reach)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _summed(self, rows: RestrictedRows, values: list[Floats], places: list[Indices], firsts: Indices) -> Floats:
         """A stage's functions on the first region of each run; those of earlier stages have longer runs."""
         units, width = rows.fixed.shape
@@ -181,6 +183,7 @@ class RegionFunctions:
             errors.append(upward(steepest * error + 4 * UNIT_ROUNDOFF * (steepest * size + offset)))
         return [*found, self._grown(self._functions.outputs, sizes, errors)[1]]
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _grown(self, rows: RestrictedRows, sizes: list[Floats], errors: list[Floats]) -> tuple[Floats, Floats]:
         """How large functions of a stage and their errors can be, given those before it."""
         size, error, terms = np.abs(rows.fixed) @ self._functions.reach, rows.error, 2
@@ -191,6 +194,7 @@ class RegionFunctions:
         return upward(size), upward(error + 2 * (terms + self._dim) * UNIT_ROUNDOFF * size)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _on_pieces(activation: Activation, z: Floats, chosen: Indices, place: Indices) -> Floats:
     """A stage's outputs where choice c of run i is on piece ``chosen[c, i]`` and its units have ``z[:, place[i]]``."""
     lines = activation.lines(chosen)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import factorial
+from typing import NamedTuple
 
 import numpy as np
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
-from affinelens.array_types import Floats
-from affinelens.blocks import blocks
+from affinelens.array_types import Floats, Indices
+from affinelens.blocks import blocks, joined
 from affinelens.convex.centroid import cell_centroids
 from affinelens.convex.volume import cell_volumes, scaled_volumes
 from affinelens.domain import Domain
@@ -21,11 +22,36 @@ from affinelens.walk import Vertices
 _REGIONS_AT_ONCE = 1 << 16
 
 
+class ScaledVolumes(NamedTuple):
+    """Volumes as numbers, each to be multiplied by a power of two: those that float64 has no number for, too."""
+
+    numbers: Floats
+    powers: Indices
+
+
+@kept
+def _volumes_in_units(regions: Regions) -> ScaledVolumes:
+    dim = regions.domain.dim
+    blocks = corner_blocks(regions)
+    return joined(ScaledVolumes, (scaled_volumes(own.points, own.offsets[1:], own.tight, dim) for own in blocks))
+
+
 @kept
 def volumes(regions: Regions) -> Floats:
     """The volume of every region in float64; :func:`volume_errors` says how far each may be off."""
-    dim = regions.domain.dim
-    return np.concatenate([cell_volumes(own.points, own.offsets[1:], own.tight, dim) for own in corner_blocks(regions)])
+    with np.errstate(over="ignore", under="ignore"):
+        found: Floats = np.ldexp(*_volumes_in_units(regions))
+    return found
+
+
+@kept
+def relative_volumes(regions: Regions) -> Floats:
+    """The volumes in a unit in which the largest is about 1, for whatever only compares them."""
+    numbers, powers = _volumes_in_units(regions)
+    largest = powers[numbers > 0].max() if (numbers > 0).any() else 0
+    with np.errstate(under="ignore"):
+        found: Floats = np.ldexp(numbers, powers - largest)
+    return found
 
 
 @kept
@@ -50,10 +76,12 @@ def volume_errors(regions: Regions) -> Floats:
     for own in corner_blocks(regions):
         cells = cell_centroids(own.points, own.offsets[1:], own.tight, dim)
         low, high = (reduce.reduceat(own.points, own.offsets[:-1]) for reduce in (np.minimum, np.maximum))
-        cut.append(a_simplex * cells.simplices * (high - low).max(axis=1, initial=0.0) ** dim)
-    with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
+            cut.append(a_simplex * cells.simplices * (high - low).max(axis=1, initial=0.0) ** dim)
+    with np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ignore"):
         grown = np.where(stretch < 1, (1 - np.minimum(stretch, 1.0)) ** -float(dim) - 1, np.inf)
-    return upward(np.concatenate(cut) + np.where(np.isinf(grown), np.inf, volume * grown))
+        unknown = np.isinf(grown) | np.isinf(volume)
+        return upward(np.concatenate(cut) + np.where(unknown, np.inf, volume * grown))
 
 
 def corner_blocks(regions: Regions) -> Iterator[Vertices]:

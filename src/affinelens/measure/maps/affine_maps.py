@@ -9,7 +9,7 @@ import numpy as np
 
 from affinelens.arithmetic import gamma, upward
 from affinelens.array_types import Floats, Indices
-from affinelens.regions import Regions, kept
+from affinelens.regions import Regions, exact_functions, kept
 from affinelens.regions.region_functions import RegionFunctions
 
 # All maps of a set are kept if they take no more numbers than this.
@@ -30,11 +30,13 @@ class AffineMaps:
     def __len__(self) -> int:
         return len(self.slopes)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def at(self, points: Floats) -> Floats:
         """Outputs at one point of each region, given in the domain's own coordinates."""
         outputs: Floats = np.einsum("nkd,nd->nk", self.slopes, points) + self.constants
         return outputs
 
+    @np.errstate(over="ignore", invalid="ignore")
     def error_at(self, points: Floats) -> Floats:
         """How far :meth:`at` may be off, or any other sum of the same terms with one more rounding."""
         size = np.einsum("nkd,nd->nk", np.abs(self.slopes), np.abs(points)) + np.abs(self.constants)
@@ -51,6 +53,10 @@ def affine_maps(regions: Regions) -> AffineMaps:
     found = RegionFunctions.of(regions)
     parts = [composed_maps(found, np.arange(rows.start, rows.stop)) for rows in found.blocks()]
     slopes, constants = (np.concatenate([getattr(part, name) for part in parts]) for name in ("slopes", "constants"))
+    finite = np.isfinite(slopes).all(axis=(1, 2)) & np.isfinite(constants).all(axis=1)
+    for index in np.flatnonzero(~finite).tolist():
+        exact = exact_functions(regions).outputs(regions.pattern(index)).to_floats()
+        slopes[index], constants[index] = exact[:, :-1], exact[:, -1]
     return AffineMaps(slopes, constants, found.errors[-1])
 
 

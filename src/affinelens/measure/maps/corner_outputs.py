@@ -35,6 +35,7 @@ def output_extremes(regions: Regions) -> Extremes:
     return joined(Extremes, (_extremes(maps, corners[rows], stretch[rows]) for rows, maps in blocks))
 
 
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def _extremes(maps: AffineMaps, corners: Vertices, stretch: Floats) -> Extremes:
     """Those of some regions; between the two, stretched about any value taken inside, lie all values on a region."""
     owner, starts = np.repeat(np.arange(len(stretch)), np.diff(corners.offsets)), corners.offsets[:-1]
@@ -43,8 +44,7 @@ def _extremes(maps: AffineMaps, corners: Vertices, stretch: Floats) -> Extremes:
         values += maps.slopes[owner, :, k] * corners.points[:, k, None]
     rounding = maps.error_at(np.maximum.reduceat(np.abs(corners.points), starts))
     low, high = (reduce.reduceat(values, starts) for reduce in (np.minimum, np.maximum))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        grown = np.where(stretch < 1, stretch / (1 - stretch), np.inf)
-        moved = np.where(grown[:, None] > 0, grown[:, None] * (high - low + 2 * rounding), 0.0)
+    grown = np.where(stretch < 1, stretch / (1 - stretch), np.inf)
+    moved = np.where(grown[:, None] > 0, grown[:, None] * (high - low + 2 * rounding), 0.0)
     moved = np.where(np.isnan(moved), np.inf, moved)
     return Extremes(low, high, upward(rounding + moved))

@@ -77,6 +77,7 @@ def equal_maps(regions: Regions) -> Indices:
     return np.unique(np.stack([groups, number], axis=1), axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _not_told_apart(regions: Regions) -> Indices:
     """Numbers that differ only where two maps are proved to be different.
 
