@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
+from pathlib import Path
 
 from affinelens.domain.frame import Domain
+from affinelens.domain.vnnlib.writer import vnnlib_text
 from affinelens.errors import AffineLensError
 from affinelens.short_text import counted
 
@@ -154,6 +156,45 @@ class Property:
                 raise AffineLensError(
                     f"the property speaks of {own} {word} but the network has {other}; give the property's own network"
                 )
+
+    def write(self, path: str | Path) -> Path:
+        """Write the property as a VNN-LIB file, which :func:`affinelens.read_vnnlib` takes back exactly.
+
+        Parameters
+        ----------
+        path
+            A ``.vnnlib`` file. It is of version 1.0 or, where inputs or outputs have several axes, 2.0.
+
+        Returns
+        -------
+        pathlib.Path
+            The path.
+
+        Raises
+        ------
+        AffineLensError
+            If a domain is a slice, a number has more than 400 digits, or the file cannot be written.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> case = al.Case(al.Box(-1, 0.5, dim=1), (al.output(0) >= 2).normal_form(1))
+        >>> with TemporaryDirectory() as folder:
+        ...     print(al.Property((1,), (1,), (case,)).write(Path(folder) / "p.vnnlib").read_text(), end="")
+        (declare-const X_0 Real)
+        (declare-const Y_0 Real)
+        (assert (>= X_0 -1))
+        (assert (<= X_0 0.5))
+        (assert (>= Y_0 2))
+        """
+        file, text = Path(path), vnnlib_text(self)
+        try:
+            file.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise AffineLensError(f"{file}: cannot be written ({error.strerror}); give another file") from error
+        return file
 
     def __repr__(self) -> str:
         sizes = counted(self.inputs, "input"), counted(self.outputs, "output"), counted(len(self.cases), "case")
