@@ -1,4 +1,4 @@
-"""Mutants of model files, as many as wanted: ``PYTHONPATH=tests python -m support.fuzz --count 10000``."""
+"""Mutants of files and saved runs, as many as wanted: ``PYTHONPATH=tests python -m support.fuzz --count 10000``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import argparse
 import resource
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from support.model_files import SAMPLES, reader
 from support.mutation import escapes
+from support.run_mutation import run_escapes, sample_runs
+from support.vnnlib_files import vnnlib_reader, vnnlib_samples
+
+_OTHERS = ("run", ".vnnlib")
 
 
 def main() -> None:
@@ -17,20 +22,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=10_000, help="mutants a reader")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--reader", choices=sorted(SAMPLES), action="append")
+    parser.add_argument("--reader", choices=[*sorted(SAMPLES), *_OTHERS], action="append")
     options = parser.parse_args()
     total = 0
-    for ending in options.reader or sorted(SAMPLES):
+    for ending in options.reader or [*sorted(SAMPLES), *_OTHERS]:
         found = 0
         with tempfile.TemporaryDirectory() as folder:
-            read = reader(Path(folder), ending)
-            for number, _, error in escapes(SAMPLES[ending](), read, options.count, options.seed):
+            for number, error in _escapes(ending, Path(folder), options.count, options.seed):
                 found += 1
                 print(f"{ending} mutant {number}: {error!r:.200}", flush=True)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
         print(f"{ending}: {found} escapes of {options.count} mutants, peak memory {peak} MiB", flush=True)
         total += found
     sys.exit(1 if total else 0)
+
+
+def _escapes(ending: str, folder: Path, count: int, seed: int) -> Iterator[tuple[int, Exception]]:
+    if ending == "run":
+        return ((number, error) for number, *_, error in run_escapes(sample_runs(folder), folder, count, seed))
+    if ending == ".vnnlib":
+        found = escapes(vnnlib_samples(), vnnlib_reader(folder), count, seed)
+    else:
+        found = escapes(SAMPLES[ending](), reader(folder, ending), count, seed)
+    return ((number, error) for number, _, error in found)
 
 
 if __name__ == "__main__":

@@ -162,6 +162,11 @@ def quotient(numerator: int, denominator: int) -> float:
         return float("inf") if numerator > 0 else float("-inf")
 
 
+def nearest(value: Fraction) -> float:
+    """The nearest float64 of a rational, or an infinity."""
+    return quotient(value.numerator, value.denominator)
+
+
 def fraction(value: fmpq) -> Fraction:
     """A FLINT rational as a standard-library one."""
     return Fraction(int(value.p), int(value.q))

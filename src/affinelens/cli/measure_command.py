@@ -29,7 +29,7 @@ def measure_command(run: str, columns: str | None, output: str | None, as_json: 
 
     Prints numbers that sum up the run; with --columns, how these are spread over the regions.
     """
-    from affinelens.measure.summary.quantity_file import USUAL_COLUMNS, require_column_file, write_columns
+    from affinelens.measure.summary.export import USUAL_COLUMNS, require_column_file, write_columns
 
     asked = [name.strip() for name in (columns or "").split(",") if name.strip()]
     require_columns(asked)

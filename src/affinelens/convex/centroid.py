@@ -14,6 +14,7 @@ from affinelens.array_types import Floats, Indices, Words
 from affinelens.convex.face_stack import Faces, new_faces
 from affinelens.convex.pyramids import measure_cell
 from affinelens.convex.simplices import Moments, new_moments
+from affinelens.convex.volume import in_own_units
 from affinelens.kernels.compilation import entry, kernel
 
 
@@ -31,9 +32,11 @@ def cell_centroids(vertices: Floats, ends: Indices, tight: Words, dim: int) -> C
     A cell whose volume is lost to rounding has the mean of its vertices for a centroid.
     """
     found = Centroids(np.empty(len(ends)), np.empty((len(ends), dim)), np.ones(len(ends), np.int64))
-    _weigh_cells(vertices, ends, tight, dim, new_faces(ends, tight, dim), new_moments(dim), found)
-    np.divide(found.volumes, factorial(dim), out=found.volumes)
-    return found
+    scaled, sides = in_own_units(vertices, ends)
+    _weigh_cells(scaled, ends, tight, dim, new_faces(ends, tight, dim), new_moments(dim), found)
+    with np.errstate(over="ignore", under="ignore"):
+        volumes = np.ldexp(found.volumes / factorial(dim), sides.sum(axis=1, dtype=np.int64))
+    return Centroids(volumes, np.ldexp(found.centers, sides), found.simplices)
 
 
 @entry

@@ -59,11 +59,16 @@ def inscribed_balls(rows: Floats, errors: Floats, ends: Indices, points: Floats,
         np.empty(dim + 1, np.int64), np.empty(most),
     )  # fmt: skip
     balls = Balls(np.empty((count, dim)), np.empty(count), np.empty(count))
-    half = (upper - lower) / 2
-    steepest = float(np.sqrt((half**-2.0).sum()))
     across = float(np.sqrt(((upper - lower) ** 2).sum()))
-    inscribe(rows, errors, ends, points, steepest, across, scratch, balls)
+    inscribe(rows, errors, ends, points, steepest_slope(lower, upper), across, scratch, balls)
     return balls
+
+
+def steepest_slope(lower: Floats, upper: Floats) -> float:
+    """The largest slope of an affine function that is between -1 and 1 on a box; infinite if float64 has none."""
+    half = (upper - lower) / 2
+    with np.errstate(over="ignore", divide="ignore"):
+        return float(np.sqrt((half**-2.0).sum()))
 
 
 @entry

@@ -34,15 +34,20 @@ def cell_volumes(vertices: Floats, ends: Indices, tight: Words, dim: int) -> Flo
 
 def scaled_volumes(vertices: Floats, ends: Indices, tight: Words, dim: int) -> tuple[Floats, Indices]:
     """As :func:`cell_volumes`, for each cell a number and the power of two to multiply it by."""
+    scaled, sides = in_own_units(vertices, ends)
+    volumes = np.empty(len(ends))
+    _measure_cells(scaled, ends, tight, dim, new_faces(ends, tight, dim), volumes)
+    volumes /= factorial(dim)
+    return volumes, sides.sum(axis=1, dtype=np.int64)
+
+
+def in_own_units(vertices: Floats, ends: Indices) -> tuple[Floats, Indices]:
+    """Cells' vertices in units of boxes around each, and the powers of two that are these: a row a cell."""
     counts = np.diff(ends, prepend=0)
     starts = ends - counts
     extents = np.maximum.reduceat(vertices, starts) - np.minimum.reduceat(vertices, starts)
     sides = np.frexp(extents)[1]
-    volumes = np.empty(len(ends))
-    scaled = np.ldexp(vertices, np.repeat(-sides, counts, axis=0))
-    _measure_cells(scaled, ends, tight, dim, new_faces(ends, tight, dim), volumes)
-    volumes /= factorial(dim)
-    return volumes, sides.sum(axis=1, dtype=np.int64)
+    return np.ldexp(vertices, np.repeat(-sides, counts, axis=0)), sides
 
 
 @entry

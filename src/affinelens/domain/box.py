@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import sparse_matrix
 from affinelens.array_types import Bools, Floats, Indices
-from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError
+from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError, free_chart
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, read_numbers
 from affinelens.errors import AffineLensError
 
@@ -114,13 +114,12 @@ class Box(Domain):
 
     def _exact_frame(self) -> tuple[ExactMatrix, ExactMatrix]:
         low, high = self._low.fractions(), self._high.fractions()
-        place = {int(i): k for k, i in enumerate(self._free)}
-        count = len(place)
-        chart = [{place[i]: Fraction(1)} if i in place else {count: low[i]} for i in range(self.inputs)]
+        free, count = self._free.tolist(), self.dim
         rows: list[dict[int, Fraction]] = []
-        for i, k in place.items():
+        for k, i in enumerate(free):
             rows += [{k: Fraction(1), count: -low[i]}, {k: Fraction(-1), count: high[i]}]
-        return sparse_matrix(chart, count + 1), sparse_matrix(rows, count + 1)
+        fixed = {i: value for i, value in enumerate(low) if value == high[i]}
+        return free_chart(free, fixed), sparse_matrix(rows, count + 1)
 
     def describe_constraint(self, number: int) -> str:
         i, upper = divmod(number, 2)

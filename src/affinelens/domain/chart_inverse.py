@@ -8,15 +8,21 @@ there, up to the rounding of evaluating it in float64; an input that does not va
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from flint import fmpq_mat, fmpz_mat
 
 from affinelens.arithmetic import ExactMatrix, gamma, upward
 from affinelens.array_types import Bools, Floats, Indices
+from affinelens.blocks import blocks, joined
 
-# Points are looked at together as long as they take no more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 22
+
+class Located(NamedTuple):
+    """Coordinates of points, one a row, and which of the points lie on the chart's flat."""
+
+    coordinates: Floats
+    on_flat: Bools
 
 
 class ChartInverse:
@@ -70,13 +76,11 @@ class ChartInverse:
         )
         return _beside(linear, linear @ constants)
 
-    def coordinates(self, points: Floats) -> tuple[Floats, Bools]:
+    def coordinates(self, points: Floats) -> Located:
         """Coordinates of points, one a row, and which of the points lie on the chart's flat."""
-        at_once = max(1, _NUMBERS_AT_ONCE // max(1, points.shape[1]))
-        parts = [self._some_coordinates(points[i : i + at_once]) for i in range(0, max(len(points), 1), at_once)]
-        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        return joined(Located, (self._some_coordinates(points[rows]) for rows in blocks(*points.shape)))
 
-    def _some_coordinates(self, points: Floats) -> tuple[Floats, Bools]:
+    def _some_coordinates(self, points: Floats) -> Located:
         on_flat = np.isfinite(points).all(axis=1)
         moving: Bools = np.asarray(self._floats[:, :-1].any(axis=1))
         on_flat &= (points[:, ~moving] == self._floats[~moving, -1]).all(axis=1)
@@ -87,7 +91,7 @@ class ChartInverse:
         rest[self.pivots] = False
         if rest.any():
             on_flat &= self._explained_by_rounding(points, coordinates, np.flatnonzero(rest))
-        return coordinates, on_flat
+        return Located(coordinates, on_flat)
 
     def _solved(self, pivots: Floats, wanted: Bools) -> Floats:
         solved = np.full(pivots.shape, np.nan)

@@ -8,7 +8,7 @@ coordinates.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,9 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.arithmetic.rational import sparse_matrix, stack_rows
 from affinelens.array_types import Floats
 from affinelens.domain.chart_inverse import ChartInverse
 from affinelens.errors import AffineLensError
+
+# Lengths between 2**-128 and 2**128 are measured as they are.
+_MODEST_EXPONENT = 128
 
 
 class EmptyDomainError(AffineLensError):
@@ -78,11 +82,37 @@ class Frame:
             return coordinates
         return coordinates @ self._floats[:, :-1].T + self._floats[:, -1]
 
-    def reach(self) -> float:
+    @cached_property
+    def reach(self) -> Floats:
+        """How large each coordinate can be, and a 1 for the constant behind them."""
+        return np.append(np.maximum(np.abs(self.lower), np.abs(self.upper)), 1.0)
+
+    @cached_property
+    def unit(self) -> int:
+        """The power of two to measure lengths in so that no product of them overflows: 0 unless the box is extreme."""
+        exponent = int(np.frexp((self.upper / 2 - self.lower / 2).max())[1])
+        return exponent if abs(exponent) > _MODEST_EXPONENT else 0
+
+    def largest_input(self) -> float:
         """About how large an input can be, or a sum of the terms that make it up."""
-        coordinates = np.append(np.maximum(np.abs(self.lower), np.abs(self.upper)), 1.0)
         with np.errstate(over="ignore"):
-            return float((np.abs(self._floats) @ coordinates).max())
+            return float((np.abs(self._floats) @ self.reach).max())
+
+
+def free_chart(free: Sequence[int], fixed: Mapping[int, Fraction]) -> ExactMatrix:
+    """The chart whose coordinates are the free inputs; the others are constants."""
+    inputs: list[dict[int, Fraction]] = [{} for _ in range(len(free) + len(fixed))]
+    for k, i in enumerate(free):
+        inputs[i] = {k: Fraction(1)}
+    for i, value in fixed.items():
+        inputs[i] = {len(free): value}
+    return sparse_matrix(inputs, len(free) + 1)
+
+
+def homogeneous(chart: ExactMatrix) -> ExactMatrix:
+    """A chart with a last row that gives the 1 behind the inputs, so that functions and charts follow it."""
+    last = chart.shape[1] - 1
+    return stack_rows([chart, sparse_matrix([{last: Fraction(1)}], last + 1)])
 
 
 class Domain(ABC):

@@ -9,18 +9,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from numbers import Rational
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from affinelens.domain.numbers import read_numbers
-from affinelens.domain.vnnlib.property import Constraint
+from affinelens.domain.vnnlib.normal_form import MOST_ALTERNATIVES, Formula, expanded, expanded_size, joined
+from affinelens.domain.vnnlib.property import Constraint, sum_text
 from affinelens.errors import AffineLensError
 
 NormalForm = tuple[tuple[Constraint, ...], ...]
-_MOST_CONJUNCTIONS = 10_000
 
 
 class Condition(ABC):
@@ -49,14 +48,24 @@ class Condition(ABC):
     def __invert__(self) -> Condition: ...
 
     @abstractmethod
+    def _formula(self, outputs: int) -> Formula: ...
+
     def normal_form(self, outputs: int) -> NormalForm:
         """The conjunctions of which one must hold, for a network of so many outputs.
 
         Raises
         ------
         AffineLensError
-            If it speaks of an output that there is not, or has more than 10 000 conjunctions.
+            If it speaks of an output that there is not, or has more than 100 000 conjunctions.
         """
+        formula = self._formula(outputs)
+        alternatives, _ = expanded_size(formula)
+        if alternatives > MOST_ALTERNATIVES:
+            raise AffineLensError(
+                f"the condition has {alternatives:,} alternatives written out, more than {MOST_ALTERNATIVES:,}; ask "
+                f"in parts"
+            )
+        return tuple(expanded(formula))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +76,10 @@ class _Comparison(Condition):
         turned = tuple((index, -coefficient) for index, coefficient in self.constraint.outputs)
         return _Comparison(Constraint((), turned, -self.constraint.constant, strict=not self.constraint.strict))
 
-    def normal_form(self, outputs: int) -> NormalForm:
+    def _formula(self, outputs: int) -> Formula:
         for index, _ in self.constraint.outputs:
             _require_output(index, outputs)
-        return ((self.constraint,),)
+        return self.constraint
 
     def __str__(self) -> str:
         left = Output(dict(self.constraint.outputs), self.constraint.constant)
@@ -85,18 +94,8 @@ class _Joined(Condition):
     def __invert__(self) -> Condition:
         return _Joined(tuple(~part for part in self.parts), every=not self.every)
 
-    def normal_form(self, outputs: int) -> NormalForm:
-        forms = [part.normal_form(outputs) for part in self.parts]
-        if not self.every:
-            return tuple(conjunction for form in forms for conjunction in form)
-        size = 1
-        for form in forms:
-            size *= len(form)
-        if size > _MOST_CONJUNCTIONS:
-            raise AffineLensError(
-                f"the condition has {size:,} alternatives written out, more than {_MOST_CONJUNCTIONS:,}; ask in parts"
-            )
-        return tuple(tuple(c for part in chosen for c in part) for chosen in product(*forms))
+    def _formula(self, outputs: int) -> Formula:
+        return joined(self.every, [part._formula(outputs) for part in self.parts])
 
     def __str__(self) -> str:
         return f"({(' and ' if self.every else ' or ').join(map(str, self.parts))})"
@@ -110,9 +109,9 @@ class _ClassIs(Condition):
     def __invert__(self) -> Condition:
         return _ClassIs(self.label, not self.wanted)
 
-    def normal_form(self, outputs: int) -> NormalForm:
+    def _formula(self, outputs: int) -> Formula:
         decided = self._decided(outputs)
-        return (decided if self.wanted else ~decided).normal_form(outputs)
+        return (decided if self.wanted else ~decided)._formula(outputs)
 
     def _decided(self, outputs: int) -> Condition:
         if outputs == 1:
@@ -185,13 +184,7 @@ class Output:
         return _Comparison(Constraint((), tuple(self._coefficients.items()), self._constant, strict=strict))
 
     def __str__(self) -> str:
-        terms = [(value, f"y[{index}]") for index, value in self._coefficients.items()]
-        text = ""
-        for value, name in [*terms, (self._constant, "")] if self._constant or not terms else terms:
-            size = "" if abs(value) == 1 and name else f"{abs(value)}{' ' if name else ''}"
-            sign = ("-" if value < 0 else "") if not text else (" - " if value < 0 else " + ")
-            text += f"{sign}{size}{name}"
-        return text
+        return sum_text([(value, f"y[{index}]") for index, value in self._coefficients.items()], self._constant)
 
 
 def output(index: int) -> Output:

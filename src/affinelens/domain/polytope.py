@@ -7,6 +7,7 @@ combination proves it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from math import gcd
 from typing import Any
 
@@ -15,9 +16,9 @@ from flint import fmpq, fmpz, fmpz_mat
 from numpy.typing import ArrayLike
 
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible, Optimum
-from affinelens.arithmetic.rational import fraction, stack_rows
+from affinelens.arithmetic.rational import fraction
 from affinelens.array_types import Floats
-from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError
+from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError, free_chart, homogeneous
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, outward, read_numbers
 from affinelens.errors import AffineLensError
 
@@ -200,10 +201,10 @@ def _rows_behind(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]], multipli
     return sorted(found)
 
 
-def _fixed_inputs(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> dict[int, fmpq]:
+def _fixed_inputs(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> dict[int, Fraction]:
     """Inputs that take a single value on the (flat) polytope."""
     low, high = exact_ranges(rows, box)
-    return {k: value for k, value in enumerate(low) if value == high[k]}
+    return {k: fraction(value) for k, value in enumerate(low) if value == high[k]}
 
 
 def exact_ranges(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> tuple[list[fmpq], list[fmpq]]:
@@ -222,7 +223,7 @@ def exact_ranges(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> tuple
 
 
 def _reduced_frame(
-    rows: ExactMatrix, names: list[int], box: tuple[list[fmpq], list[fmpq]], fixed: dict[int, fmpq]
+    rows: ExactMatrix, names: list[int], box: tuple[list[fmpq], list[fmpq]], fixed: dict[int, Fraction]
 ) -> Frame:
     """Substitute fixed inputs, check that the rest is full-dimensional, and build the frame."""
     inputs = rows.shape[1] - 1
@@ -230,18 +231,10 @@ def _reduced_frame(
     if not free:
         raise SinglePointError(
             "the polytope fixes every input and is a single point; let at least one input vary",
-            [fraction(fixed[k]) for k in range(inputs)],
+            [fixed[k] for k in range(inputs)],
         )
-    chart = [[fmpq(0)] * (len(free) + 1) for _ in range(inputs)]
-    for position, k in enumerate(free):
-        chart[k][position] = fmpq(1)
-    for k, value in fixed.items():
-        chart[k][-1] = value
-    exact_chart = ExactMatrix.from_fractions([[fraction(e) for e in row] for row in chart])
-    homogeneous = ExactMatrix(
-        fmpz_mat(1, len(free) + 1, [fmpz(0)] * len(free) + [exact_chart.denominator]), exact_chart.denominator
-    )
-    reduced = rows @ stack_rows([exact_chart, homogeneous])
+    chart = free_chart(free, fixed)
+    reduced = rows @ homogeneous(chart)
     live = _distinct_rows(reduced)
     reduced = reduced.rows(live)
     kept = [names[i] for i in live]
@@ -258,7 +251,7 @@ def _reduced_frame(
     upper = np.array([outward(fraction(value), down=False) for value in inner[1]])
     if max(np.abs(lower).max(), np.abs(upper).max()) > LARGEST_BOUND:
         raise AffineLensError(f"the polytope reaches beyond {LARGEST_BOUND:g}; rescale its inputs")
-    return Frame(exact_chart, reduced, tuple(kept), lower, upper)
+    return Frame(chart, reduced, tuple(kept), lower, upper)
 
 
 def _distinct_rows(rows: ExactMatrix) -> list[int]:

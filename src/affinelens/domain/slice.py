@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from affinelens.arithmetic import ExactMatrix
-from affinelens.arithmetic.rational import sparse_matrix, stack_rows
+from affinelens.arithmetic.rational import stack_rows
 from affinelens.array_types import Floats
 from affinelens.domain.box import Box
-from affinelens.domain.frame import Domain, Frame
+from affinelens.domain.frame import Domain, Frame, homogeneous
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, from_fractions, read_numbers
 from affinelens.domain.polytope import Polytope
 from affinelens.errors import AffineLensError
@@ -78,7 +78,7 @@ class Slice(Domain):
                 f"the slice's {count} basis vectors are linearly dependent and span dimension {rank}; leave out those "
                 f"that the others give"
             )
-        if not self.frame.reach() <= LARGEST_BOUND:
+        if not self.frame.largest_input() <= LARGEST_BOUND:
             raise AffineLensError(f"the slice reaches inputs beyond {LARGEST_BOUND:g}; make its window smaller")
 
     @classmethod
@@ -201,8 +201,7 @@ class Slice(Domain):
         columns = stack_rows([basis, origin])
         chart = ExactMatrix(columns.numerators.transpose(), columns.denominator)
         if not window.is_plain:
-            one = sparse_matrix([{window.dim: Fraction(1)}], window.dim + 1)
-            chart = chart @ stack_rows([window.chart, one])
+            chart = chart @ homogeneous(window.chart)
         return Frame(chart, window.rows, window.constraints, window.lower, window.upper, window.irredundant)
 
     def to_inputs(self, t: ArrayLike) -> Floats:

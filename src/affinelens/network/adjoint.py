@@ -79,6 +79,12 @@ class Adjoint:
         )
         return at_input.transposed(), constant.transposed()
 
+    def outputs(self, pattern: Pattern, weights: Floats | None = None) -> ExactMatrix:
+        """The outputs, or combinations of them with a column of weights each, as functions ``[W | b]``."""
+        network = self._network
+        every = np.eye(network.output_size) if weights is None else weights
+        return self.rows(network.output, every, pattern, len(network.stages))
+
     def rows(self, linear: AffineSum, weights: Floats, pattern: Pattern, depth: int) -> ExactMatrix:
         """Combinations of an affine sum's entries, a column of weights each, as functions ``[W | b]``."""
         at_input, constant = self._carried_back(linear, weights, pattern, depth)

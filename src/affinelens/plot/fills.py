@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from affinelens.array_types import Floats, Indices
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_boundary import decision_boundary
-from affinelens.measure.summary.quantities import DESCRIPTIONS, quantity
+from affinelens.measure.summary.quantities import quantity, quantity_names
 from affinelens.plot.given import numbers
 from affinelens.plot.palette import CLASSES, FILLS, NUMBERS, PAPER, colors_of, neighbor_colors
 
@@ -78,7 +78,7 @@ class Fills:
 def _column(regions: Regions, color: str) -> tuple[Floats, str]:
     """A number a region by name, and what it is called."""
     name, shown = _SHORT.get(color, (color, color.replace("_", " ")))
-    if name not in DESCRIPTIONS:
+    if name not in quantity_names():
         raise AffineLensError(
             f"color {color!r:.40} is unknown; take one of {', '.join(COLORS)}, a column of rs.columns, or an array"
         )

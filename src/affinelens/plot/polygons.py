@@ -60,8 +60,8 @@ class Polygons:
 
     @property
     def normals(self) -> Floats:
-        """A vector at right angles to each polygon in space, twice as long as its area is large."""
-        here = self.corners - self.corners[:, :1]
+        """A vector at right angles to each polygon in space, as long as its area is large beside the others'."""
+        here = _of_moderate_size(self.corners - self.corners[:, :1])
         after = np.take_along_axis(here, self.following[:, :, None], axis=1)
         normals: Floats = (np.cross(here, after) * self.is_corner[:, :, None]).sum(axis=1)
         return normals
@@ -119,9 +119,16 @@ def _around(points: Floats, offsets: Indices) -> Indices:
     counts = np.diff(offsets)
     owner = np.repeat(np.arange(len(counts)), counts)
     away = points - (np.add.reduceat(points, offsets[:-1], axis=0) / counts[:, None])[owner]
+    away = _of_moderate_size(away)
     sizes, axes = np.linalg.eigh(np.add.reduceat(away[:, :, None] * away[:, None, :], offsets[:-1], axis=0))
     # A polygon's plane is that of its two widest directions. Thin polygons are stretched along these first, so that
     # angles tell their corners apart.
     scale = np.sqrt(np.where(sizes > 0, sizes, 1.0))[:, -2:]
     stretched = np.einsum("nd,ndk->nk", away, axes[owner][:, :, -2:]) / scale[owner]
     return np.lexsort((np.arctan2(stretched[:, 1], stretched[:, 0]), owner))
+
+
+def _of_moderate_size(vectors: Floats) -> Floats:
+    """The vectors, all scaled by a power of two so that the largest number is about 1: products cannot overflow."""
+    scaled: Floats = np.ldexp(vectors, -np.frexp(np.abs(vectors).max(initial=0.0))[1])
+    return scaled

@@ -19,6 +19,7 @@ from affinelens.arithmetic.proportional_rows import proportion
 from affinelens.array_types import Bools, Patterns
 from affinelens.domain import Frame
 from affinelens.network.enclosure import Enclosure
+from affinelens.regions.contradiction import contradiction
 from affinelens.regions.spread import Spread, middle_and_radius
 from affinelens.restrict import ExactBreaks, RestrictedFunctions
 
@@ -50,7 +51,7 @@ class PatternsBeyond:
         for index, stage in enumerate(self._functions.restricted.stages):
             for place in np.flatnonzero(stage.break_numbers == number).tolist():
                 return self._functions.exact.row(index, place, own.astype(network.pattern_type))
-        raise AssertionError("a facet's break can be crossed")
+        raise contradiction(f"{network.describe_break(number)} does not pass through the domain")
 
 
 @dataclass(frozen=True, eq=False)

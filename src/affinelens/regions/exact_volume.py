@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from affinelens.errors import AffineLensError
-from affinelens.regions.functions import exact_halfspaces
+from affinelens.regions.region_functions import exact_halfspaces
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
@@ -13,21 +13,8 @@ Options = ParamSpec("Options")
 Result = TypeVar("Result")
 
 
-class Results:
-    """What was computed of one set, by the function that found it and its further arguments."""
-
-    def __init__(self) -> None:
-        self._found: dict[Hashable, Any] = {}
-
-    def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """The result under a key, computed if it is not there yet."""
-        if key not in self._found:
-            self._found[key] = compute()
-        return self._found[key]
-
-    def known(self, key: Hashable) -> Any:
-        """The result under a key, or None if it was not computed yet."""
-        return self._found.get(key)
+# What was computed of one set, by the function that found it and its further arguments.
+Results: TypeAlias = dict[Hashable, Any]
 
 
 def kept(
@@ -38,7 +25,9 @@ def kept(
     @wraps(function)
     def once(regions: Regions, /, *arguments: Options.args, **named: Options.kwargs) -> Result:
         key = _key(once, arguments, named)
-        result: Result = regions._results.once(key, lambda: function(regions, *arguments, **named))
+        if key not in regions._results:
+            regions._results[key] = function(regions, *arguments, **named)
+        result: Result = regions._results[key]
         return result
 
     return once
@@ -46,7 +35,7 @@ def kept(
 
 def known(function: Callable[Concatenate[Regions, ...], Result], regions: Regions, *arguments: Any) -> Result | None:
     """What a function that keeps its results found of a set before, or None."""
-    result: Result | None = regions._results.known(_key(function, arguments, {}))
+    result: Result | None = regions._results.get(_key(function, arguments, {}))
     return result
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from affinelens.array_types import Floats
 from affinelens.network.enclosure import Enclosure
-from affinelens.regions.geometry import known_vertices, one_regions_vertices
+from affinelens.regions.region_vertices import known_vertices, one_regions_vertices
 from affinelens.short_text import counted
 
 if TYPE_CHECKING:
@@ -69,8 +67,7 @@ class LocalRegion:
         """``W, b`` of the region's minimal description ``{t : W t + b >= 0}``, a row a facet."""
         regions, frame = self._regions, self._regions.domain.frame
         region = regions[self._index]
-        reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
-        forms = regions.network.forms(Enclosure.affine(frame.chart, reach), region.pattern)
+        forms = regions.network.forms(Enclosure.affine(frame.chart, frame.reach), region.pattern)
         rows = regions.hyperplanes.rows(region.facet_numbers, region.facet_signs, forms)
         return rows[:, :-1], rows[:, -1]
 

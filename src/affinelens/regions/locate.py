@@ -10,79 +10,89 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from flint import fmpq, fmpz
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from affinelens.array_types import Floats, Indices, Patterns
+from affinelens.array_types import Bools, Floats, Indices, Patterns
+from affinelens.blocks import blocks
 from affinelens.errors import AffineLensError
 from affinelens.network.activation import OPEN
-from affinelens.regions.functions import restricted_functions
 from affinelens.regions.pattern_index import pattern_index
+from affinelens.regions.region_functions import restricted_functions
 from affinelens.restrict import RestrictedFunctions
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
 
-# Points are evaluated together as long as no layer of theirs takes more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 22
+
+class GivenPoints(NamedTuple):
+    """Points in the domain's own coordinates, a row each; which are on its flat; and whether one was given alone."""
+
+    coordinates: Floats
+    on_flat: Bools
+    single: bool
+
+
+def given_points(regions: Regions, x: ArrayLike, asking: str) -> GivenPoints:
+    """One input or several, a row each; on a slice also slice coordinates, where the two differ in number."""
+    try:
+        points = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise AffineLensError(f"a point is an array of numbers, but got {type(x).__name__} {x!r:.60}") from None
+    domain, size, dim = regions.domain, regions.network.input_size, regions.domain.dim
+    shapes = (regions.network.input_shape, domain.input_shape)
+    single = points.size == size and (points.ndim == 1 or points.shape in shapes)
+    if single or (points.ndim >= 2 and points.size == len(points) * size):
+        return GivenPoints(*domain.frame.inverse.coordinates(points.reshape(-1, size)), single)
+    if domain.has_own_coordinates and points.ndim in (1, 2) and points.shape[-1] == dim:
+        coordinates = points.reshape(-1, dim)
+        return GivenPoints(coordinates, np.asarray(np.isfinite(coordinates).all(axis=1)), points.ndim == 1)
+    own = f" or {dim} slice coordinates" if domain.has_own_coordinates else ""
+    raise AffineLensError(f"{asking} takes points of {size} numbers{own}, but got an array of shape {points.shape}")
 
 
 def region_at(regions: Regions, x: ArrayLike) -> int:
     """The region that contains one point, as :meth:`RegionSet.at` has it."""
-    index = located(regions, x)
-    if not isinstance(index, int):
-        raise AffineLensError(f"at takes one point, but got {len(index)}; locate takes several")
+    given = given_points(regions, x, "at")
+    if not given.single:
+        raise AffineLensError(f"at takes one point, but got {len(given.coordinates)}; locate takes several")
+    index = int(_located(regions, given)[0])
     if index < 0:
-        raise AffineLensError(_why_nowhere(regions, np.asarray(x, dtype=np.float64).ravel()))
+        raise AffineLensError(_why_nowhere(regions, np.asarray(x, dtype=np.float64), given))
     return index
 
 
-def _why_nowhere(regions: Regions, point: Floats) -> str:
+def _why_nowhere(regions: Regions, point: Floats, given: GivenPoints) -> str:
     """Where a point lies that no region contains."""
     domain = regions.domain
-    coordinates, on_domain = point[None], np.array([True])
-    if point.size == regions.network.input_size:
-        coordinates, on_domain = domain.frame.inverse.coordinates(point[None])
     if not np.isfinite(point).all():
         return "the point has an entry that is NaN or infinite; every entry must be a finite number"
-    if not on_domain[0]:
+    if not given.on_flat[0]:
         what = "does not lie on the slice" if domain.has_own_coordinates else "differs from the domain in a fixed input"
         return f"the point {what}, {domain!r}; rs.locate gives -1 for such points"
-    if domain.contains_coordinates(coordinates)[0]:
+    if domain.contains_coordinates(given.coordinates)[0]:
         return f"the point lies in the domain, but where no region of this set is: the set is {regions.status}"
-    values = domain.frame.rows.to_floats() @ np.append(coordinates[0], 1.0)
+    values = domain.frame.rows.to_floats() @ np.append(given.coordinates[0], 1.0)
     worst = domain.describe_constraint(domain.frame.constraints[int(np.argmin(values))])
     return f"the point lies outside the domain: {worst} does not hold; rs.locate gives -1 for such points"
 
 
 def located(regions: Regions, x: ArrayLike) -> Any:
     """The regions that contain points, as :meth:`RegionSet.locate` has it."""
-    points, domain = _points(x), regions.domain
-    size, dim = regions.network.input_size, domain.dim
-    shapes = (regions.network.input_shape, domain.input_shape)
-    single = points.size == size and (points.ndim == 1 or points.shape in shapes)
-    if single or (points.ndim >= 2 and points.size == len(points) * size):
-        found = located_coordinates(regions, *domain.coordinates(points.reshape(-1, size)))
-        return int(found[0]) if single else found
-    if domain.has_own_coordinates and points.ndim in (1, 2) and points.shape[-1] == dim:
-        coordinates = points.reshape(-1, dim)
-        found = located_coordinates(regions, coordinates, domain.contains_coordinates(coordinates))
-        return int(found[0]) if points.ndim == 1 else found
-    own = f" or {dim} slice coordinates" if domain.has_own_coordinates else ""
-    raise AffineLensError(f"locate takes points of {size} numbers{own}, but got an array of shape {points.shape}")
+    given = given_points(regions, x, "locate")
+    found = _located(regions, given)
+    return int(found[0]) if given.single else found
 
 
-def _points(x: ArrayLike) -> Floats:
-    try:
-        return np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise AffineLensError(f"a point is an array of numbers, but got {type(x).__name__} {x!r:.60}") from None
+def _located(regions: Regions, given: GivenPoints) -> Indices:
+    inside = regions.domain.contains_coordinates(given.coordinates, given.on_flat)
+    return located_coordinates(regions, given.coordinates, inside)
 
 
-def located_coordinates(regions: Regions, coordinates: Floats, inside: NDArray[np.bool_] | None = None) -> Indices:
+def located_coordinates(regions: Regions, coordinates: Floats, inside: Bools | None = None) -> Indices:
     """The regions that contain points given in the domain's own coordinates, or -1 where they are not inside."""
     inside = np.ones(len(coordinates), dtype=bool) if inside is None else inside
     result = np.full(len(coordinates), -1, dtype=np.int64)
@@ -97,11 +107,8 @@ def located_coordinates(regions: Regions, coordinates: Floats, inside: NDArray[n
 def patterns_at(functions: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Patterns:
     """Patterns of points in the domain, one row a point."""
     widest = max(coordinates.shape[1], *(len(stage.breaks) for stage in functions.restricted.stages), 1)
-    at_once = max(1, _NUMBERS_AT_ONCE // widest)
-    return np.concatenate([
-        _patterns_at(functions, coordinates[start : start + at_once], interior)
-        for start in range(0, len(coordinates), at_once)
-    ])  # fmt: skip
+    found = [_patterns_at(functions, coordinates[rows], interior) for rows in blocks(len(coordinates), widest)]
+    return np.concatenate(found)
 
 
 def _patterns_at(functions: RestrictedFunctions, coordinates: Floats, interior: Sequence[Fraction]) -> Patterns:

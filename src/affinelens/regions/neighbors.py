@@ -16,9 +16,9 @@ import numpy as np
 
 from affinelens.array_types import Bools, Indices
 from affinelens.regions.beyond_facet import PatternsBeyond
-from affinelens.regions.functions import restricted_functions
 from affinelens.regions.keeping import kept
 from affinelens.regions.pattern_index import pattern_index
+from affinelens.regions.region_functions import restricted_functions
 from affinelens.regions.single_changes import SingleChanges
 from affinelens.walk import Facets
 

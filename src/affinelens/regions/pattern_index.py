@@ -31,12 +31,17 @@ class PatternIndex:
 
     def with_one_changed(self, rows: Indices, columns: Indices, pieces: Indices) -> Indices:
         """Where there is a pattern like one of the rows but for one entry, or -1."""
-        found: Indices = _find_changed(self._patterns, self._codes, self._hashes, self._slots, rows, columns, pieces)
-        return found
+        return self._found(self._patterns, self._hashes, rows, columns, pieces)
 
     def places(self, patterns: Patterns) -> Indices:
         """Where each of the given patterns is, or -1."""
-        found: Indices = _find(self._patterns, self._hashes, self._slots, patterns, _hashed(patterns, self._codes))
+        rows = np.arange(len(patterns))
+        unchanged = np.full(len(patterns), -1)
+        return self._found(patterns, _hashed(patterns, self._codes), rows, unchanged, unchanged)
+
+    def _found(self, wanted: Patterns, hashes: Any, rows: Indices, columns: Indices, pieces: Indices) -> Indices:
+        own = self._patterns, self._codes, self._hashes, self._slots
+        found: Indices = _find(*own, wanted, hashes, rows, columns, pieces)
         return found
 
 
@@ -75,41 +80,29 @@ def _filled(hashes: Any, size: int) -> Any:
 
 
 @array_entry
-def _find_changed(patterns: Any, codes: Any, hashes: Any, slots: Any, rows: Any, columns: Any, pieces: Any) -> Any:
+def _find(
+    patterns: Any, codes: Any, hashes: Any, slots: Any, wanted: Any, wanted_hashes: Any,
+    rows: Any, columns: Any, pieces: Any,
+) -> Any:  # fmt: skip
+    """Where the wanted rows are, with the piece in one column changed; a column of -1 leaves a row as it is."""
     places = np.full(len(rows), -1, dtype=np.int64)
     last = np.uint64(len(slots) - 1)
     for k in range(len(rows)):
         row, column, piece = rows[k], columns[k], pieces[k]
-        if piece < 0 or piece >= codes.shape[1]:
-            continue
-        wanted = hashes[row] ^ codes[column, patterns[row, column]] ^ codes[column, piece]
-        slot = wanted & last
+        target, changes = wanted_hashes[row], 0
+        if column >= 0:
+            if piece < 0 or piece >= codes.shape[1]:
+                continue
+            target ^= codes[column, wanted[row, column]] ^ codes[column, piece]
+            changes = int(wanted[row, column] != piece)
+        slot = target & last
         while slots[slot] >= 0:
             found = slots[slot]
-            if hashes[found] == wanted and patterns[found, column] == piece:
+            if hashes[found] == target and (column < 0 or patterns[found, column] == piece):
                 differing = 0
                 for c in range(patterns.shape[1]):
-                    differing += patterns[found, c] != patterns[row, c]
-                if differing == (patterns[row, column] != piece):
-                    places[k] = found
-                    break
-            slot = (slot + np.uint64(1)) & last
-    return places
-
-
-@array_entry
-def _find(patterns: Any, hashes: Any, slots: Any, wanted: Any, wanted_hashes: Any) -> Any:
-    places = np.full(len(wanted), -1, dtype=np.int64)
-    last = np.uint64(len(slots) - 1)
-    for k in range(len(wanted)):
-        slot = wanted_hashes[k] & last
-        while slots[slot] >= 0:
-            found = slots[slot]
-            if hashes[found] == wanted_hashes[k]:
-                differing = 0
-                for c in range(patterns.shape[1]):
-                    differing += patterns[found, c] != wanted[k, c]
-                if differing == 0:
+                    differing += patterns[found, c] != wanted[row, c]
+                if differing == changes:
                     places[k] = found
                     break
             slot = (slot + np.uint64(1)) & last

@@ -16,11 +16,11 @@ from affinelens.errors import AffineLensError
 from affinelens.network.canonical import input_chart
 from affinelens.network.enclosure import Enclosure
 from affinelens.regions.exact_volume import exact_volume
-from affinelens.regions.functions import exact_functions
-from affinelens.regions.geometry import one_regions_vertices
 from affinelens.regions.local_view import LocalRegion
 from affinelens.regions.locate import located
 from affinelens.regions.neighbors import neighbors
+from affinelens.regions.region_functions import exact_functions
+from affinelens.regions.region_vertices import one_regions_vertices
 from affinelens.short_text import as_html, counted, point_text
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from affinelens.array_types import Bools, Floats, Indices, Patterns
 from affinelens.domain import Domain
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
-from affinelens.regions.geometry import known_vertices
 from affinelens.regions.keeping import Results
 from affinelens.regions.local_view import LocalRegions
 from affinelens.regions.region import Region
-from affinelens.regions.selecting import row_or_rows, selected_outcome
+from affinelens.regions.region_vertices import known_vertices
+from affinelens.regions.subset import row_or_rows, selected_outcome
 from affinelens.short_text import counted
 from affinelens.walk import Certificate, Facets, Outcome, Status
 from affinelens.walk.hyperplanes import Hyperplanes
@@ -51,7 +51,7 @@ class Regions:
         self.domain = domain
         self.outcome = outcome
         self.options = options
-        self._results = Results()
+        self._results: Results = {}
 
     @property
     def status(self) -> Status:
@@ -246,7 +246,7 @@ class Regions:
         return {"network": self.network, "domain": self.domain, "outcome": outcome, "options": self.options}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _results=Results())
+        self.__dict__.update(state, _results={})
 
     def __repr__(self) -> str:
         name, size, dim = type(self).__name__, counted(len(self), "region"), self.domain.dim

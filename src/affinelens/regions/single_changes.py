@@ -15,8 +15,7 @@ import numpy as np
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
 from affinelens.array_types import Bools, Floats, Indices, Patterns
 from affinelens.network.activation import Decisive
-from affinelens.regions.region_functions import RegionFunctions, StageFunctions
-from affinelens.regions.region_pieces import RegionPieces
+from affinelens.regions.region_functions import RegionFunctions, RegionPieces, StageFunctions
 from affinelens.regions.spread import Spread
 from affinelens.restrict import RestrictedFunctions, RestrictedStage, SwitchingChoices, ZeroFunctions
 
@@ -35,13 +34,14 @@ class SingleChanges:
         self._functions = functions
         self._region_functions = RegionFunctions(functions, beyond, switching)
         self._before = RegionPieces(functions.restricted, before, switching)
-        self._beyond = RegionPieces(functions.restricted, beyond, switching)
         self._numbers = numbers
 
     def proved(self) -> Bools:
         """For which facets q is proved to be the pattern beyond."""
-        found = [self._proved(np.arange(rows.start, rows.stop)) for rows in self._region_functions.blocks()]
-        return np.concatenate([np.zeros(0, dtype=bool), *found])
+        if not len(self._numbers):
+            return np.zeros(0, dtype=bool)
+        parts = (self._proved(np.arange(rows.start, rows.stop)) for rows in self._region_functions.blocks())
+        return np.concatenate(list(parts))
 
     def _proved(self, facets: Indices) -> Bools:
         restricted = self._functions.restricted
@@ -54,7 +54,7 @@ class SingleChanges:
         for index, (pair, found, is_own) in enumerate(zip(pairs, functions, own, strict=True)):
             zero = pair.vanish(before.units()) & pair.vanish(beyond.units())
             before.choose(self._before.of(index, facets))
-            beyond.choose(self._beyond.of(index, facets))
+            beyond.choose(self._region_functions.pieces.of(index, facets))
             is_one &= np.all(is_own | zero | (pair.plus == pair.minus) | found.differ_from(facet), axis=0)
         return is_one
 

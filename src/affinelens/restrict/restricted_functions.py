@@ -66,7 +66,7 @@ class RestrictedFunctions:
         frame = restricted.frame
         self.restricted = restricted
         self.exact = ExactBreaks(restricted, frame.chart)
-        self.reach = np.append(np.maximum(np.abs(frame.lower), np.abs(frame.upper)), 1.0)
+        self.reach = frame.reach
         self.rows = restricted_rows(restricted, frame.chart, self.reach)
 
     @cached_property

@@ -97,7 +97,7 @@ class Cells:
         if constraint.outputs:
             used = np.zeros((network.output_size, len(constraint.outputs)))
             used[[j for j, _ in constraint.outputs], np.arange(len(constraint.outputs))] = 1.0
-            forms = self._adjoint.rows(network.output, used, pattern, len(network.stages)).to_fractions()
+            forms = self._adjoint.outputs(pattern, used).to_fractions()
             for (_, coefficient), form in zip(constraint.outputs, forms, strict=True):
                 row = [a + coefficient * b for a, b in zip(row, form, strict=True)]
         factor = lcm(*(a.denominator for a in row))

@@ -56,8 +56,8 @@ class Outcome:
         """The regions' pieces of some of the network's choices, whether patterns are stored for them or not."""
         return self.patterns[:, choices] if self.switching is None else self.switching.pieces(self.patterns, choices)
 
-    def pattern(self, index: int) -> Patterns:
-        """The pattern of one region, over all of the network's choices."""
+    def pattern(self, index: int | Indices) -> Patterns:
+        """The pattern of a region, or of several, a row each, over all of the network's choices."""
         return self.patterns[index] if self.switching is None else self.switching.whole(self.patterns[index])
 
     @property

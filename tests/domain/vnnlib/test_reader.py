@@ -15,6 +15,8 @@ import affinelens as al
 from affinelens.domain import Case, Constraint, domain_from_json
 from affinelens.domain.vnnlib.reader import parse_vnnlib
 from affinelens.errors import AffineLensError
+from support.mutation import escapes
+from support.vnnlib_files import vnnlib_reader, vnnlib_samples
 
 TWO_INPUTS = """; a comment (with parentheses
 (declare-const X_0 Real)
@@ -437,3 +439,11 @@ def test_bounds_beyond_float64_that_contradict_each_other_are_refused_in_one_sen
     ):
         with pytest.raises(AffineLensError, match=r"X_0 has lower bound .* above its upper bound"):
             parse_vnnlib(text + bounds)
+
+
+def test_damaged_files_give_a_property_or_one_sentence(tmp_path: Path) -> None:
+    found = [
+        f"mutant {number}: {error!r}"
+        for number, _, error in escapes(vnnlib_samples(), vnnlib_reader(tmp_path), count=1000, seed=1)
+    ]
+    assert not found

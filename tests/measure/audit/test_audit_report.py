@@ -237,7 +237,7 @@ def test_a_vertex_moved(tmp_path: Path) -> None:
     run = rs.save(tmp_path / "run")
 
     def change(rows: Rows) -> None:
-        rows[1]["vertices"][0] = [5.0, 5.0]
+        rows[1]["vertices"][0] = [0.0, 1.0]
 
     assert audited(run, change)["volumes"].finding is Finding.FAILED
 

@@ -159,7 +159,7 @@ def test_several_inputs_are_asked_about_at_once() -> None:
     ("x", "options", "words"),
     [
         ([0.0], {}, "points of 2 numbers"),
-        ("here", {}, "must be numbers"),
+        ("here", {}, "array of numbers"),
         ([0.0, float("nan")], {}, "finite"),
         ([0.0, 0.0], {"norm": "l1"}, "'l2', 'linf'"),
     ],

@@ -54,7 +54,7 @@ def test_of_regions_near_the_boundary() -> None:
 
 
 def test_equal_volumes_have_no_inequality_and_the_largest_entropy() -> None:
-    spread = volume_metrics(np.full(8, 0.25))
+    spread = volume_metrics(np.full(8, 0.25), np.full(8, 0.25))
     assert spread["volume_gini"] == pytest.approx(0.0)
     assert spread["volume_entropy"] == pytest.approx(math.log(8))
 

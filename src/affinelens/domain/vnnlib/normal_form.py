@@ -20,7 +20,7 @@ from affinelens.domain.polytope import Polytope
 from affinelens.domain.vnnlib.property import Case, Constraint
 from affinelens.errors import AffineLensError
 
-_MOST_ALTERNATIVES = 100_000
+MOST_ALTERNATIVES = 100_000
 _MOST_COMPARISONS = 2_000_000
 _TOO_MANY = 10**12
 _MOST_BOUNDS = 5_000_000
@@ -53,7 +53,7 @@ def joined(every: bool, parts: Iterable[Formula]) -> Formula:
     return (flat[0] if len(flat) == 1 else Junction(every, flat)) if flat else every
 
 
-def _size(formula: Formula) -> tuple[int, int]:
+def expanded_size(formula: Formula) -> tuple[int, int]:
     """How many alternatives a formula expands to, and how many comparisons they hold; no number grows beyond reason."""
     if isinstance(formula, bool):
         return int(formula), 0
@@ -61,7 +61,7 @@ def _size(formula: Formula) -> tuple[int, int]:
         return 1, 1
     alternatives, comparisons = (1, 0) if formula.every else (0, 0)
     for part in formula.parts:
-        more, held = _size(part)
+        more, held = expanded_size(part)
         if formula.every:
             comparisons = comparisons * more + alternatives * held
             alternatives *= more
@@ -71,15 +71,15 @@ def _size(formula: Formula) -> tuple[int, int]:
     return alternatives, comparisons
 
 
-def _expanded(formula: Formula) -> list[tuple[Constraint, ...]]:
+def expanded(formula: Formula) -> list[tuple[Constraint, ...]]:
     """Disjunctive normal form: alternatives, each a conjunction."""
     if isinstance(formula, bool):
         return [()] if formula else []
     if isinstance(formula, Constraint):
         return [(formula,)]
     if not formula.every:
-        return [conjunction for part in formula.parts for conjunction in _expanded(part)]
-    choices = product(*(_expanded(part) for part in formula.parts))
+        return [conjunction for part in formula.parts for conjunction in expanded(part)]
+    choices = product(*(expanded(part) for part in formula.parts))
     return [tuple(constraint for part in choice for constraint in part) for choice in choices]
 
 
@@ -130,16 +130,16 @@ class Cases:
         simple = [part for part in parts if isinstance(part, Constraint)]
         choice = joined(True, [part for part in parts if not isinstance(part, Constraint)])
         common = _split(simple, self._common)
-        alternatives, comparisons = _size(choice)
-        if alternatives > _MOST_ALTERNATIVES or comparisons + alternatives * len(common) > _MOST_COMPARISONS:
+        alternatives, comparisons = expanded_size(choice)
+        if alternatives > MOST_ALTERNATIVES or comparisons + alternatives * len(common) > _MOST_COMPARISONS:
             more = " or more" if alternatives == _TOO_MANY else ""
             raise AffineLensError(
-                f"its assertions expand to {alternatives:,}{more} alternatives; at most {_MOST_ALTERNATIVES:,} with "
+                f"its assertions expand to {alternatives:,}{more} alternatives; at most {MOST_ALTERNATIVES:,} with "
                 f"{_MOST_COMPARISONS:,} comparisons are read"
             )
         if not alternatives:
             raise AffineLensError("its assertions contradict each other whatever the inputs are; check them")
-        for conjunction in _expanded(choice):
+        for conjunction in expanded(choice):
             own = _Inputs()
             condition = (*common, *_split(conjunction, own))
             added = own.within(self._common)

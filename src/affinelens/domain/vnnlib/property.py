@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
+from pathlib import Path
 
 from affinelens.domain.frame import Domain
+from affinelens.domain.vnnlib.writer import vnnlib_text
 from affinelens.errors import AffineLensError
 from affinelens.short_text import counted
 
@@ -31,7 +33,7 @@ class Constraint:
     >>> from affinelens.domain import Constraint
     >>> constraint = Constraint((), ((0, Fraction(1)),), Fraction(-1, 2))
     >>> print(constraint)
-    1 Y_0 + -1/2 >= 0
+    Y_0 - 1/2 >= 0
     >>> constraint.value([], [Fraction(2)]), constraint.holds([], [Fraction(0)])
     (Fraction(3, 2), False)
     """
@@ -55,8 +57,22 @@ class Constraint:
         return value > 0 if self.strict else value >= 0
 
     def __str__(self) -> str:
-        terms = [f"{c} {name}_{i}" for name, part in (("X", self.inputs), ("Y", self.outputs)) for i, c in part]
-        return f"{' + '.join([*terms, str(self.constant)])} {'>' if self.strict else '>='} 0"
+        terms = [(c, f"{name}_{i}") for name, part in (("X", self.inputs), ("Y", self.outputs)) for i, c in part]
+        return f"{sum_text(terms, self.constant)} {'>' if self.strict else '>='} 0"
+
+
+def sum_text(terms: Sequence[tuple[Fraction, str]], constant: Fraction) -> str:
+    """A sum of multiples of what is named and a constant, as one writes it.
+
+    >>> sum_text([(Fraction(-1), "y"), (Fraction(2), "z")], Fraction(-1, 2))
+    '-y + 2 z - 1/2'
+    """
+    text = ""
+    for value, name in [*terms, (constant, "")] if constant or not terms else terms:
+        size = "" if abs(value) == 1 and name else f"{abs(value)}{' ' if name else ''}"
+        sign = ("-" if value < 0 else "") if not text else (" - " if value < 0 else " + ")
+        text += f"{sign}{size}{name}"
+    return text
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +156,45 @@ class Property:
                 raise AffineLensError(
                     f"the property speaks of {own} {word} but the network has {other}; give the property's own network"
                 )
+
+    def write(self, path: str | Path) -> Path:
+        """Write the property as a VNN-LIB file, which :func:`affinelens.read_vnnlib` takes back exactly.
+
+        Parameters
+        ----------
+        path
+            A ``.vnnlib`` file. It is of version 1.0 or, where inputs or outputs have several axes, 2.0.
+
+        Returns
+        -------
+        pathlib.Path
+            The path.
+
+        Raises
+        ------
+        AffineLensError
+            If a domain is a slice, a number has more than 400 digits, or the file cannot be written.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> case = al.Case(al.Box(-1, 0.5, dim=1), (al.output(0) >= 2).normal_form(1))
+        >>> with TemporaryDirectory() as folder:
+        ...     print(al.Property((1,), (1,), (case,)).write(Path(folder) / "p.vnnlib").read_text(), end="")
+        (declare-const X_0 Real)
+        (declare-const Y_0 Real)
+        (assert (>= X_0 -1))
+        (assert (<= X_0 0.5))
+        (assert (>= Y_0 2))
+        """
+        file, text = Path(path), vnnlib_text(self)
+        try:
+            file.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise AffineLensError(f"{file}: cannot be written ({error.strerror}); give another file") from error
+        return file
 
     def __repr__(self) -> str:
         sizes = counted(self.inputs, "input"), counted(self.outputs, "output"), counted(len(self.cases), "case")

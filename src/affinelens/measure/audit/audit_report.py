@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from math import inf, isnan
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +27,15 @@ from affinelens.measure.audit.stated_patterns import StatedPatterns, first_repea
 from affinelens.measure.geometry.volumes import domain_volume, volume_shares
 from affinelens.regions import Regions, all_vertices, located_coordinates, neighbor_values
 
+# What of a check that failed keeps others from being looked at.
+_WRONG = {
+    "points": "the patterns are wrong",
+    "patterns": "the patterns are wrong",
+    "facets": "facets are wrong",
+    "facet lists": "regions or facets are missing",
+    "neighbors": "regions or facets are missing",
+}
+_OF_FACETS = ("facets", "facet lists", "neighbors")
 # How wide a report's lines are.
 _WIDTH = 79
 _MOST_SAMPLES = 10**7
@@ -45,6 +55,9 @@ class Finding(Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+_Verdict: TypeAlias = tuple[Finding, int, str]
 
 
 @dataclass(frozen=True)
@@ -115,133 +128,133 @@ def audit(regions: Regions, *, samples: int = 1000, seed: int = 0) -> AuditRepor
 
 def _checks(regions: Regions, samples: int, seed: int) -> Iterator[Check]:
     """The checks in order; what needs facts that did not hold is not looked at."""
-    found = [_points(regions), _patterns(regions)]
-    sound = all(check.finding is Finding.PROVED for check in found)
-    if not sound:
-        blamed = "not looked at, because the patterns are wrong"
-        found += [Check(name, Finding.OPEN, 0, blamed) for name in ("facets", "facet lists", "neighbors", "volumes")]
-    elif regions.outcome.table.facets is None:
-        missing = "the run was made without facets"
-        found += [Check(name, Finding.OPEN, 0, missing) for name in ("facets", "facet lists", "neighbors")]
-        found.append(_volumes(regions))
-    else:
-        facets = _facets(regions)
-        found.append(facets)
-        if facets.finding is Finding.FAILED:
-            blamed = "not looked at, because facets are wrong"
-            found += [Check(name, Finding.OPEN, 0, blamed) for name in ("facet lists", "neighbors", "volumes")]
-        else:
-            found += [_facet_lists(regions, seed), _neighbors(regions)]
-            if any(check.finding is Finding.FAILED for check in found):
-                found.append(Check("volumes", Finding.OPEN, 0, "not looked at, because regions or facets are missing"))
-            else:
-                found.append(_volumes(regions))
-    if sound:
-        found.append(_random_points(regions, samples, seed))
-    else:
-        found.append(Check("random points", Finding.OPEN, 0, "not looked at, because the patterns are wrong"))
-    yield from found
-    yield _complete(regions, {check.name: check for check in found})
+    placed = ("points", "patterns")
+    stated = (*placed, "facets")
+    steps: tuple[tuple[str, Callable[[Regions], _Verdict], tuple[str, ...]], ...] = (
+        ("points", _points, ()),
+        ("patterns", _patterns, ()),
+        ("facets", _facets, placed),
+        ("facet lists", partial(_facet_lists, seed=seed), stated),
+        ("neighbors", _neighbors, stated),
+        ("volumes", _volumes, (*stated, "facet lists", "neighbors")),
+        ("random points", partial(_random_points, samples=samples, seed=seed), placed),
+    )
+    found: dict[str, Check] = {}
+    for name, check, needed in steps:
+        unseen = _why_not(regions, name, [found[other] for other in needed])
+        found[name] = Check(name, *(check(regions) if unseen is None else (Finding.OPEN, 0, unseen)))
+    yield from found.values()
+    yield Check("complete", *_complete(regions, found))
 
 
-def _points(regions: Regions) -> Check:
+def _why_not(regions: Regions, name: str, needed: Sequence[Check]) -> str | None:
+    """Why something cannot be looked at, if so."""
+    failed = next((check.name for check in needed if check.finding is Finding.FAILED), None)
+    if failed is not None:
+        return f"not looked at, because {_WRONG[failed]}"
+    if name in _OF_FACETS and regions.outcome.table.facets is None:
+        return "the run was made without facets"
+    return None
+
+
+def _points(regions: Regions) -> _Verdict:
     stated = StatedPatterns(regions)
     wrong = stated.first_misplaced()
     if wrong is not None:
-        return Check("points", Finding.FAILED, 1, f"region {wrong.region}: {wrong.reason}")
+        return Finding.FAILED, 1, f"region {wrong[0]}: {wrong[1]}"
     detail = (
         f"all {len(regions):,} interior points are strictly inside the domain and have the stated pattern, strictly "
         f"({stated.tally.signs:,} signs, {stated.tally.exactly:,} of them in rational arithmetic)"
     )
-    return Check("points", Finding.PROVED, len(regions), detail)
+    return Finding.PROVED, len(regions), detail
 
 
-def _patterns(regions: Regions) -> Check:
+def _patterns(regions: Regions) -> _Verdict:
     twice = first_repeated(regions)
     if twice is not None:
-        return Check("patterns", Finding.FAILED, 1, f"regions {twice[0]} and {twice[1]} have the same pattern")
-    return Check("patterns", Finding.PROVED, len(regions), f"all {len(regions):,} patterns are different")
+        return Finding.FAILED, 1, f"regions {twice[0]} and {twice[1]} have the same pattern"
+    return Finding.PROVED, len(regions), f"all {len(regions):,} patterns are different"
 
 
-def _facets(regions: Regions) -> Check:
+def _facets(regions: Regions) -> _Verdict:
     wrong = first_misfit(regions)
     if wrong is not None:
-        return Check("facets", Finding.FAILED, 1, wrong)
+        return Finding.FAILED, 1, wrong
     count = len(regions.facet_values)
-    return Check("facets", Finding.PROVED, count, f"all {count:,} facets lie on borders of the stated pieces")
+    return Finding.PROVED, count, f"all {count:,} facets lie on borders of the stated pieces"
 
 
-def _facet_lists(regions: Regions, seed: int) -> Check:
+def _facet_lists(regions: Regions, seed: int) -> _Verdict:
     lists = FacetLists(regions, seed)
     wrong = lists.first_incomplete()
     if wrong is not None:
-        return Check("facet lists", Finding.FAILED, 1, f"region {wrong[0]} is also bounded by {wrong[1]}")
+        return Finding.FAILED, 1, f"region {wrong[0]} is also bounded by {wrong[1]}"
     tally = lists.tally
     if tally.regions == 0 and len(regions):
-        return Check("facet lists", Finding.OPEN, 0, f"not looked at in dimension {regions.domain.dim}")
+        return Finding.OPEN, 0, f"not looked at in dimension {regions.domain.dim}"
     whole = tally.regions == len(regions)
     detail = (
         f"the stated facets of {'all ' if whole else ''}{tally.regions:,} regions are all they have "
         f"({tally.constraints:,} constraints, {tally.exactly:,} of them in rational arithmetic)"
     )
-    return Check("facet lists", Finding.PROVED if whole else Finding.SAMPLED, tally.regions, detail)
+    return Finding.PROVED if whole else Finding.SAMPLED, tally.regions, detail
 
 
-def _neighbors(regions: Regions) -> Check:
+def _neighbors(regions: Regions) -> _Verdict:
     if not regions.certificate.complete:
-        return Check("neighbors", Finding.OPEN, 0, "the set is incomplete, so facets may lead out of it")
+        return Finding.OPEN, 0, "the set is incomplete, so facets may lead out of it"
     wrong = beyond_and_mutual(regions)
     if wrong is not None:
-        return Check("neighbors", Finding.FAILED, 1, wrong)
+        return Finding.FAILED, 1, wrong
     inner = int(np.count_nonzero(neighbor_values(regions) >= 0))
     detail = f"beyond all {inner:,} facets inside the domain lies a region of the run, with the same facet"
-    return Check("neighbors", Finding.PROVED, inner, detail)
+    return Finding.PROVED, inner, detail
 
 
-def _volumes(regions: Regions) -> Check:
+def _volumes(regions: Regions) -> _Verdict:
     if not regions.certificate.complete:
-        return Check("volumes", Finding.OPEN, 0, "the set is incomplete, so volumes need not sum to the domain's")
+        return Finding.OPEN, 0, "the set is incomplete, so volumes need not sum to the domain's"
     try:
         corners = all_vertices(regions)
     except AffineLensError:
-        return Check("volumes", Finding.OPEN, 0, f"not looked at in dimension {regions.domain.dim}")
+        return Finding.OPEN, 0, f"not looked at in dimension {regions.domain.dim}"
     shares = volume_shares(regions.domain, corners)
     off = abs(float(shares.sum()) - 1)
     if isnan(off):
-        return Check("volumes", Finding.OPEN, 0, "the domain is too thin for its volume in float64")
+        return Finding.OPEN, 0, "the domain is too thin for its volume in float64"
     whole = domain_volume(regions.domain)
     stated = f", {whole:.6g}," if 0 < whole < inf else ""
     finding = Finding.MEASURED if off < _HALF_THE_DIGITS else Finding.FAILED
-    return Check("volumes", finding, len(shares), f"volumes sum to the domain's{stated} up to {off:.1e} of it")
+    return finding, len(shares), f"volumes sum to the domain's{stated} up to {off:.1e} of it"
 
 
-def _random_points(regions: Regions, samples: int, seed: int) -> Check:
+def _random_points(regions: Regions, samples: int, seed: int) -> _Verdict:
     points = drawn_points(regions, samples, seed)
     if not len(points):
-        return Check("random points", Finding.OPEN, 0, "none were drawn")
+        return Finding.OPEN, 0, "none were drawn"
     places = located_coordinates(regions, points)
     lost, found = int(np.count_nonzero(places < 0)), places >= 0
     if lost and regions.certificate.complete:
         example = points[np.argmin(places)].tolist()
         shown = ", ".join(f"{v:.6g}" for v in example[:4])
-        return Check("random points", Finding.FAILED, lost, f"{lost:,} lie in no region, such as ({shown})")
+        return Finding.FAILED, lost, f"{lost:,} lie in no region, such as ({shown})"
     if not network_agrees(regions, points[found], places[found]):
-        return Check("random points", Finding.FAILED, 1, "the whole network has another pattern where one is drawn")
+        return Finding.FAILED, 1, "the whole network has another pattern where one is drawn"
     where = f"all {len(points):,}" if not lost else f"{int(found.sum()):,} of {len(points):,}"
-    return Check("random points", Finding.SAMPLED, len(points), f"{where} lie in exactly one region")
+    return Finding.SAMPLED, len(points), f"{where} lie in exactly one region"
 
 
-def _complete(regions: Regions, checks: dict[str, Check]) -> Check:
+def _complete(regions: Regions, checks: dict[str, Check]) -> _Verdict:
     if any(check.finding is Finding.FAILED for check in checks.values()):
-        return Check("complete", Finding.OPEN, 0, "nothing can be said of a run that is wrong")
+        return Finding.OPEN, 0, "nothing can be said of a run that is wrong"
     if not regions.certificate.complete:
-        return Check("complete", Finding.OPEN, 0, f"cannot be claimed: {regions.status}")
+        return Finding.OPEN, 0, f"cannot be claimed: {regions.status}"
     if not len(regions):
-        return Check("complete", Finding.FAILED, 0, "a complete run has at least one region")
+        return Finding.FAILED, 0, "a complete run has at least one region"
     needed = [checks[name] for name in ("points", "patterns", "facets", "facet lists", "neighbors")]
     if all(check.finding is Finding.PROVED for check in needed):
-        return Check("complete", Finding.PROVED, len(regions), "no region is missing, by the paper's Theorem 2")
+        return Finding.PROVED, len(regions), "no region is missing, by the paper's Theorem 2"
     others = ", ".join(check.name for check in needed if check.finding is not Finding.PROVED)
     if checks["facet lists"].finding is Finding.SAMPLED:
-        return Check("complete", Finding.SAMPLED, len(regions), "no region is missing if all facet lists are right")
-    return Check("complete", Finding.OPEN, 0, f"not proved, because this was not: {others}")
+        return Finding.SAMPLED, len(regions), "no region is missing if all facet lists are right"
+    return Finding.OPEN, 0, f"not proved, because this was not: {others}"

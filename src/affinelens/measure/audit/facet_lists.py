@@ -22,6 +22,7 @@ from flint import fmpq, fmpz, fmpz_mat
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactProgram, Infeasible
 from affinelens.array_types import Bools, Indices, Signs
+from affinelens.blocks import blocks
 from affinelens.measure.audit.implied_constraints import (
     BreakTable,
     Constraints,
@@ -31,7 +32,6 @@ from affinelens.measure.audit.implied_constraints import (
 )
 from affinelens.regions import Regions, restricted_functions
 from affinelens.regions.region_functions import RegionFunctions
-from affinelens.regions.region_pieces import RegionPieces
 
 # How many operations are spent on trying sets of facets; then it is a sample of regions that is looked at.
 _MOST_OPERATIONS = 5 * 10**10
@@ -55,13 +55,12 @@ class FacetLists:
         self._regions = regions
         self._restricted = restricted_functions(regions).restricted
         self._region_functions = RegionFunctions.of(regions)
-        self._pieces = RegionPieces(self._restricted, regions.switching_patterns, regions.outcome.switching)
         self._frame = regions.domain.frame
         lower, upper = self._frame.lower, self._frame.upper
         middle = lower + (upper - lower) / 2
         radius = np.maximum(upper - middle, middle - lower) * (1 + 4 * UNIT_ROUNDOFF)
         self._box = [[fmpq(*float(v).as_integer_ratio()) for v in middle + side * 2 * radius] for side in (-1, 1)]
-        self._surroundings = Surroundings(middle, radius, np.append(np.maximum(np.abs(lower), np.abs(upper)), 1.0))
+        self._surroundings = Surroundings(middle, radius, self._frame.reach)
         self._domain = self._frame.rows.to_floats()
         self._breaks = _break_table(self._region_functions)
         self._numbers = regions.hyperplanes.of_restricted(self._restricted)
@@ -72,16 +71,9 @@ class FacetLists:
 
     def first_incomplete(self) -> tuple[int, str] | None:
         """A region that has a facet which it does not state, and where, or None if there is none."""
-        at_once = max(1, _NUMBERS_AT_ONCE // (len(self._numbers) * (self._frame.dim + 1)))
-        count = len(self._regions)
-        for start in range(0, count, at_once):
-            block = slice(start, min(start + at_once, count))
-            if not self.wanted[block].any():
-                continue
-            wrong = self._first_not_implied(block)
-            if wrong is not None:
-                return wrong
-        return None
+        width = len(self._numbers) * (self._frame.dim + 1)
+        wanted = (rows for rows in blocks(len(self._regions), width, _NUMBERS_AT_ONCE) if self.wanted[rows].any())
+        return next(filter(None, map(self._first_not_implied, wanted)), None)
 
     def _first_not_implied(self, block: slice) -> tuple[int, str] | None:
         dim, wanted = self._frame.dim, self.wanted[block]
@@ -111,9 +103,10 @@ class FacetLists:
 
         A row a region; those of the domain come first.
         """
-        sides = [np.ones((len(self._domain), block.stop - block.start), dtype=np.int8)]
+        rows = np.arange(block.start, block.stop)
+        sides = [np.ones((len(self._domain), len(rows)), dtype=np.int8)]
         for index, stage in enumerate(self._restricted.stages):
-            sides.append(stage.activation.signs_on(self._pieces.of(index, np.arange(block.start, block.stop))))
+            sides.append(stage.activation.signs_on(self._region_functions.pieces.of(index, rows)))
         return np.ascontiguousarray(np.concatenate(sides).T)
 
 

@@ -6,11 +6,9 @@ import numpy as np
 
 from affinelens.arithmetic import gamma, upward
 from affinelens.array_types import Floats, Indices
+from affinelens.blocks import blocks
 from affinelens.network.enclosure import Enclosure
 from affinelens.regions import Regions
-
-# Points are evaluated together as long as no stage of theirs takes more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 22
 
 
 def drawn_points(regions: Regions, count: int, seed: int) -> Floats:
@@ -34,16 +32,14 @@ def network_agrees(regions: Regions, points: Floats, places: Indices) -> bool:
 
     This looks at units that cannot switch on the domain as well.
     """
-    network, chart = regions.network, regions.domain.frame.chart
+    network, frame = regions.network, regions.domain.frame
     widest = max([network.input_size, *(stage.linear.size for stage in network.stages)])
-    at_once = max(1, _NUMBERS_AT_ONCE // widest)
-    reach = np.append(np.maximum(np.abs(regions.domain.frame.lower), np.abs(regions.domain.frame.upper)), 1.0)
-    affine = Enclosure.affine(chart, reach)
-    for start in range(0, len(points), at_once):
-        here, whole = points[start : start + at_once], places[start : start + at_once]
-        patterns = np.stack([regions.pattern(int(i)) for i in whole], axis=1).astype(np.int64)
+    affine = Enclosure.affine(frame.chart, frame.reach)
+    for some in blocks(len(points), widest):
+        here, whole = points[some], places[some]
+        patterns = regions.outcome.pattern(whole).T.astype(np.int64)
         rows = affine.rows @ np.vstack([here.T, np.ones(len(here))])
-        off = np.broadcast_to(upward(affine.error + gamma(len(reach)) * affine.magnitude), rows.shape)
+        off = np.broadcast_to(upward(affine.error + gamma(frame.dim + 1) * affine.magnitude), rows.shape)
         values = [Enclosure(rows, off, np.ones((1, len(here))), None)]
         for index, stage in enumerate(network.stages):
             chosen = patterns[network.choice_offsets[index] : network.choice_offsets[index + 1]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from affinelens.array_types import Bools, Indices
 from affinelens.regions import Regions, neighbor_values, restricted_functions
@@ -16,18 +15,18 @@ def facet_regions(regions: Regions) -> Indices:
 
 def first_misfit(regions: Regions) -> str | None:
     """What is wrong with the first facet that cannot be one, or None if all can be."""
-    owner, numbers, signs = facet_regions(regions), regions.facet_values, regions.outcome.table.facets
-    assert signs is not None
-    repeated = _first_repeated(owner * (int(numbers.max(initial=0)) + 1) + numbers)
+    owner, numbers = facet_regions(regions), regions.facet_values
+    count = len(regions.hyperplanes)
+    repeated = _first_repeated(owner * count + numbers)
     if repeated is not None:
-        region, number = divmod(repeated, int(numbers.max(initial=0)) + 1)
-        return f"region {region} names {_named(regions, number)} twice"
-    fits = np.where(regions.hyperplanes.of_domain(numbers), signs.signs == 1, False)
-    fits |= _on_stated_side(regions, owner, signs.signs)
+        region, number = divmod(repeated, count)
+        return f"region {region} names {regions.describe_hyperplane(number)} twice"
+    fits = _on_stated_side(regions, owner)
     if fits.all():
         return None
     wrong = int(np.argmin(fits))
-    return f"region {owner[wrong]} cannot have a facet on {_named(regions, int(numbers[wrong]))}, on the stated side"
+    named = regions.describe_hyperplane(int(numbers[wrong]))
+    return f"region {owner[wrong]} cannot have a facet on {named}, on the stated side"
 
 
 def beyond_and_mutual(regions: Regions) -> str | None:
@@ -37,7 +36,7 @@ def beyond_and_mutual(regions: Regions) -> str | None:
     missing = np.flatnonzero(inner & (beyond < 0))
     if len(missing):
         facet = int(missing[0])
-        where = f"beyond region {owner[facet]}'s facet on {_named(regions, int(numbers[facet]))}"
+        where = f"beyond region {owner[facet]}'s facet on {regions.describe_hyperplane(int(numbers[facet]))}"
         return f"{len(missing):,} facets lead out of the run, the first {where}"
     count = len(regions)
     there, back = owner[inner] * count + beyond[inner], beyond[inner] * count + owner[inner]
@@ -58,20 +57,16 @@ def _first_repeated(values: Indices) -> int | None:
     return int(ordered[np.argmax(same)]) if same.any() else None
 
 
-def _on_stated_side(regions: Regions, owner: Indices, signs: NDArray[np.int8]) -> Bools:
-    """Which facets lie on a hyperplane that bounds the stated piece, with the sign that the piece has there."""
+def _on_stated_side(regions: Regions, owner: Indices) -> Bools:
+    """Which facets lie on a border of the domain or of the stated piece, with the sign that it has there."""
     network, restricted = regions.network, restricted_functions(regions).restricted
-    fits = np.zeros(len(owner), dtype=bool)
+    fits: Bools = regions.hyperplanes.of_domain(regions.facet_values) & (regions.facet_signs == 1)
     for stage, here, inner in regions.hyperplanes.by_stage(regions.facet_values):
         activation = network.stages[stage].activation
         wanted = network.choice_offsets[stage] + activation.breaks.choice[inner]
         column = np.minimum(np.searchsorted(regions.switching, wanted), len(regions.switching) - 1)
         known = (regions.switching[column] == wanted) & np.isin(inner, restricted.all_stages[stage].breaks)
         piece = regions.switching_patterns[owner[here], column]
-        side = np.where(signs[here] > 0, activation.sides.above[inner], activation.sides.below[inner])
+        side = np.where(regions.facet_signs[here] > 0, activation.sides.above[inner], activation.sides.below[inner])
         fits[here] = known & (piece == side)
     return fits
-
-
-def _named(regions: Regions, number: int) -> str:
-    return regions.describe_hyperplane(number)

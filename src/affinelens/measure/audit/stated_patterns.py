@@ -7,28 +7,24 @@ region separates nothing there, and has the piece that ties have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from flint import fmpq, fmpz
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
 from affinelens.array_types import Indices
+from affinelens.blocks import blocks
 from affinelens.regions import Regions, restricted_functions
-from affinelens.regions.region_pieces import RegionPieces
+from affinelens.regions.region_functions import RegionPieces
 
 # Points are evaluated together as long as no stage of theirs takes more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 17
+_AT_ONCE = 1 << 17
 
 
-@dataclass(frozen=True)
-class Misplaced:
-    """A region whose point is not where it is said to be, and why."""
-
-    region: int
-    reason: str
+# A region whose point is not where it is said to be, and why.
+Misplaced: TypeAlias = tuple[int, str]
 
 
 @dataclass
@@ -45,7 +41,7 @@ class StatedPatterns:
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
         self._functions = restricted_functions(regions)
-        self._pieces = RegionPieces(self._functions.restricted, regions.switching_patterns, regions.outcome.switching)
+        self._pieces = RegionPieces.of_set(regions)
         self._rational = np.array(sorted(regions.outcome.exact_points), dtype=np.int64)
         self.tally = PointTally()
 
@@ -54,19 +50,12 @@ class StatedPatterns:
         constant = self._wrong_constant()
         if constant is not None:
             return constant
-        for block in self._blocks():
-            wrong = self._outside(block) or self._misplaced(block)
-            if wrong is not None:
-                return wrong
-        return None
-
-    def _blocks(self) -> Iterator[slice]:
-        widest = max(
-            [self._regions.hyperplanes.domain_count, 1, *(len(s.breaks) for s in self._functions.restricted.stages)]
+        stages = self._functions.restricted.stages
+        widest = max([self._regions.hyperplanes.domain_count, *(len(stage.breaks) for stage in stages)])
+        checked = (
+            self._outside(rows) or self._misplaced(rows) for rows in blocks(len(self._regions), widest, _AT_ONCE)
         )
-        at_once, count = max(1, _NUMBERS_AT_ONCE // widest), len(self._regions)
-        for start in range(0, count, at_once):
-            yield slice(start, min(start + at_once, count))
+        return next(filter(None, checked), None)
 
     def _wrong_constant(self) -> Misplaced | None:
         """A stated piece that bounds over the whole domain exclude."""
@@ -77,12 +66,12 @@ class StatedPatterns:
         outside = fixed & ~np.isin(number, stored)
         switching = regions.outcome.switching
         if switching is not None and np.any(switching.pattern[outside] != possible.pattern[outside]):
-            return Misplaced(0, "a unit that cannot switch on the domain is on another piece than all regions state")
+            return 0, "a unit that cannot switch on the domain is on another piece than all regions state"
         columns = np.flatnonzero(fixed[stored])
         for column in columns.tolist():
             differs = regions.switching_patterns[:, column] != possible.pattern[stored[column]]
             if differs.any():
-                return Misplaced(int(np.argmax(differs)), f"choice {stored[column]} cannot be on the stated piece")
+                return int(np.argmax(differs)), f"choice {stored[column]} cannot be on the stated piece"
         return None
 
     def _outside(self, block: slice) -> Misplaced | None:
@@ -99,7 +88,7 @@ class StatedPatterns:
             region = block.start + i
             if self._sign_at(frame.rows.row(number), region) <= 0:
                 described = self._regions.describe_hyperplane(number)
-                return Misplaced(region, f"its point is not strictly inside the {described}")
+                return region, f"its point is not strictly inside the {described}"
         return None
 
     def _misplaced(self, block: slice) -> Misplaced | None:
@@ -113,7 +102,7 @@ class StatedPatterns:
             if impossible.any():
                 choice, region = np.argwhere(impossible)[0].tolist()
                 number = stage.choice_numbers[choice]
-                return Misplaced(block.start + region, f"choice {number} cannot be on the stated piece")
+                return block.start + region, f"choice {number} cannot be on the stated piece"
             values, vanish = passage.breaks()
             expected = stage.activation.signs_on(chosen)
             tie = stage.activation.tie_sign
@@ -127,7 +116,7 @@ class StatedPatterns:
                 row = self._functions.exact.row(index, b, self._regions.pattern(region))
                 found = self._sign_at(row, region) if any(row) else tie
                 if found != side:
-                    return Misplaced(region, self._wrong_side(index, b, found))
+                    return region, self._wrong_side(index, b, found)
             passage.choose(chosen)
         return None
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from affinelens.arithmetic import gamma
 from affinelens.array_types import Floats, Indices
+from affinelens.blocks import blocks
 from affinelens.domain import Domain
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.nearest_point import NORMS, EuclideanNorm, MaximumNorm
 from affinelens.short_text import counted, point_text
 
 Norm = EuclideanNorm | MaximumNorm
-# Pieces are bounded together as long as they take no more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +118,8 @@ class BoundaryDistance:
 
     def _lower_bounds(self, t: Floats, norm: Norm, metric: Floats) -> Floats:
         """For each piece a distance that no point of the box around it is nearer than."""
-        at_once = max(1, _NUMBERS_AT_ONCE // len(metric))
         bounds = []
-        for start in range(0, len(self._middles), at_once):
-            rows = slice(start, start + at_once)
+        for rows in blocks(len(self._middles), len(metric)):
             inner = np.abs((self._middles[rows] - t) @ metric.T) - self._radii[rows] @ np.abs(metric).T
             bounds.append(norm.size(np.maximum(inner, 0.0)))
         return np.concatenate(bounds)
@@ -144,29 +140,3 @@ def isometry(domain: Domain) -> Floats:
 
 def _linear_part(domain: Domain) -> Floats:
     return domain.frame.chart.to_floats()[:, :-1]
-
-
-def coordinates_of(domain: Domain, x: ArrayLike) -> tuple[Floats, bool]:
-    """The domain's coordinates of one input or several, a row each; and whether it was one.
-
-    On a slice, they may be given as slice coordinates where the two differ in number.
-    """
-    try:
-        points = np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise AffineLensError(f"x must be numbers, one input or a row for each, but got {type(x).__name__}") from error
-    size, dim = domain.inputs, domain.dim
-    single = points.size == size and (points.ndim == 1 or points.shape == domain.input_shape)
-    if single or (points.ndim >= 2 and points.size == len(points) * size):
-        rows = points.reshape(-1, size)
-        coordinates, on_flat = domain.frame.inverse.coordinates(rows)
-        if not on_flat.all():
-            raise AffineLensError(
-                f"point {int(np.argmin(on_flat))} is not on the domain's flat; give finite inputs that have the values "
-                f"the domain fixes and, on a slice, lie on it"
-            )
-        return coordinates, single
-    if domain.has_own_coordinates and points.ndim in (1, 2) and points.shape[-1] == dim and np.isfinite(points).all():
-        return points.reshape(-1, dim), points.ndim == 1
-    own = f" or {dim} finite slice coordinates" if domain.has_own_coordinates else ""
-    raise AffineLensError(f"x must be points of {size} numbers{own}, but got an array of shape {points.shape}")

@@ -12,15 +12,15 @@ from functools import cached_property
 import numpy as np
 from flint import fmpz
 
-from affinelens.arithmetic import UNIT_ROUNDOFF, gamma, upward
+from affinelens.arithmetic import UNIT_ROUNDOFF
 from affinelens.array_types import Bools, Floats, Indices
-from affinelens.convex.volume import cell_volumes
 from affinelens.engine import run
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_stage import Decision
+from affinelens.measure.geometry.volumes import relative_volumes, volumes
 from affinelens.measure.maps.affine_maps import affine_maps
 from affinelens.network import Network
-from affinelens.regions import Regions, all_vertices, exact_functions, pattern_index
+from affinelens.regions import Regions, exact_functions, pattern_index
 from affinelens.walk import Outcome, Request, Selection
 
 
@@ -37,11 +37,15 @@ class ClassCells:
     def __len__(self) -> int:
         return len(self.regions)
 
-    @cached_property
+    @property
     def volumes(self) -> Floats:
         """The cells' volumes in the domain's own coordinates."""
-        corners = all_vertices(self.parts)
-        return cell_volumes(corners.points, corners.offsets[1:], corners.tight, self.of.domain.dim)
+        return volumes(self.parts)
+
+    @property
+    def sizes(self) -> Floats:
+        """The same in a unit in which none overflows, to be compared."""
+        return relative_volumes(self.parts)
 
     @cached_property
     def tied(self) -> Bools:
@@ -49,22 +53,20 @@ class ClassCells:
 
         Where they are, they are so at the cell's interior point, and nowhere else inside a cell.
         """
-        maps, points = affine_maps(self.of), self.parts.local.points
-        outputs = np.einsum("nkd,nd->nk", maps.slopes[self.regions], points) + maps.constants[self.regions]
-        size = np.einsum("nkd,nd->nk", np.abs(maps.slopes[self.regions]), np.abs(points))
-        size += np.abs(maps.constants[self.regions])
-        off = upward(maps.error + 2 * gamma(points.shape[1] + 1) * size)
+        maps, points = affine_maps(self.of).of(self.regions), self.parts.local.points
+        outputs, off = maps.at(points), 2 * maps.error_at(points)
         if self.decision.output is None:
             rows = np.arange(len(self))
             lead = outputs[rows, self.classes][:, None] - outputs
             off = off + off[rows, self.classes][:, None] + 4 * UNIT_ROUNDOFF * np.abs(lead)
-            lead[rows, self.classes] = np.inf
+            lead[rows, self.classes], off[rows, self.classes] = np.inf, 0.0
         else:
             lead = np.abs(outputs[:, self.decision.output, None] - self.decision.threshold)
             off = off[:, self.decision.output, None] + 4 * UNIT_ROUNDOFF * lead
         tied = np.zeros(len(self), dtype=bool)
-        for i in np.flatnonzero((lead <= off).any(axis=1)).tolist():
-            tied[i] = any(self._vanishes(i, j) for j in np.flatnonzero(lead[i] <= off[i]).tolist())
+        open_leads = ~(lead > off)
+        for i in np.flatnonzero(open_leads.any(axis=1)).tolist():
+            tied[i] = any(self._vanishes(i, j) for j in np.flatnonzero(open_leads[i]).tolist())
         return tied
 
     def _vanishes(self, cell: int, rival: int) -> bool:

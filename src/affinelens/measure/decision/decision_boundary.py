@@ -18,17 +18,13 @@ from numpy.typing import ArrayLike
 
 from affinelens.array_types import Floats, Indices
 from affinelens.convex.volume import cell_volumes
-from affinelens.measure.decision.boundary_distance import (
-    BoundaryDistance,
-    Distance,
-    Distances,
-    coordinates_of,
-    isometry,
-)
+from affinelens.errors import AffineLensError
+from affinelens.measure.decision.boundary_distance import BoundaryDistance, Distance, Distances, isometry
 from affinelens.measure.decision.class_cells import ClassCells, class_cells
 from affinelens.measure.decision.decision_stage import Decision
 from affinelens.measure.geometry.facet_vertices import facet_vertices, has_bit
-from affinelens.regions import Regions, all_vertices, exact_halfspaces, kept, neighbor_values
+from affinelens.measure.geometry.lengths import lengths
+from affinelens.regions import Regions, all_vertices, exact_halfspaces, given_points, kept, neighbor_values
 from affinelens.walk import Vertices
 
 
@@ -108,7 +104,8 @@ class DecisionBoundary:
     @property
     def measure(self) -> float:
         """The whole boundary's length, area or volume, in the domain's own coordinates."""
-        return float(self.measures.sum())
+        with np.errstate(over="ignore"):
+            return float(self.measures.sum())
 
     @cached_property
     def crossed_regions(self) -> Indices:
@@ -120,29 +117,38 @@ class DecisionBoundary:
     @cached_property
     def class_volumes(self) -> Floats:
         """The volume of each class, in the domain's own coordinates; ties count for the first of the classes."""
-        count = self.cells.decision.classes(self.cells.of.network)
-        volumes: Floats = np.bincount(self.cells.classes, self.cells.volumes, count).astype(np.float64)
-        return volumes
+        return self._by_class(self.cells.volumes)
 
     @property
     def class_shares(self) -> Floats:
         """The share each class has in the volume of all regions."""
-        shares: Floats = self.class_volumes / self.class_volumes.sum()
+        sizes = self._by_class(self.cells.sizes)
+        shares: Floats = sizes / sizes.sum()
         return shares
+
+    def _by_class(self, sizes: Floats) -> Floats:
+        count = self.cells.decision.classes(self.cells.of.network)
+        return np.bincount(self.cells.classes, sizes, count).astype(np.float64)
 
     @property
     def tied_volume(self) -> float:
         """The volume on which several outputs are the largest, or the one looked at equals the threshold."""
-        return float(self.cells.volumes[self.cells.tied].sum())
+        with np.errstate(over="ignore"):
+            return float(self.cells.volumes[self.cells.tied].sum())
 
     def distance(self, x: ArrayLike, *, norm: str = "l2") -> Distance | Distances:
         """How far an input is, or several are, from the boundary.
 
         See :meth:`affinelens.RegionSet.distance_to_boundary`.
         """
-        coordinates, single = coordinates_of(self.cells.of.domain, x)
-        found = self._distance.of(coordinates, norm)
-        return found[0] if single else found
+        given = given_points(self.cells.of, x, "distance_to_boundary")
+        if not given.on_flat.all():
+            raise AffineLensError(
+                f"point {int(np.argmin(given.on_flat))} is not on the domain's flat; give finite inputs that have the "
+                f"values the domain fixes and, on a slice, lie on it"
+            )
+        found = self._distance.of(given.coordinates, norm)
+        return found[0] if given.single else found
 
     @cached_property
     def _distance(self) -> BoundaryDistance:
@@ -255,8 +261,7 @@ def _projected(vertices: Vertices) -> Floats:
 
 
 def _measures(vertices: Vertices) -> Floats:
-    measures: Floats = np.linalg.norm(_projected(vertices), axis=0)
-    return measures
+    return lengths(_projected(vertices), axis=0)
 
 
 def _in_order(vertices: Vertices) -> Vertices:

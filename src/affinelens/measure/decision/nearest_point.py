@@ -13,6 +13,7 @@ import numpy as np
 
 from affinelens.arithmetic.highs import Solver
 from affinelens.array_types import Floats
+from affinelens.measure.geometry.lengths import lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +32,7 @@ class EuclideanNorm:
 
     def size(self, rows: Floats) -> Floats:
         """The norm of each row."""
-        size: Floats = np.linalg.norm(rows, axis=-1)
-        return size
+        return lengths(rows)
 
     def nearest(self, hull: Floats) -> Nearest:
         """The point nearest to the origin in the hull of the rows."""

@@ -19,16 +19,14 @@ def border_distances(regions: Regions) -> Floats:
     rows = regions.domain.frame.rows.to_floats()
     lengths = np.sqrt((rows[:, :-1] ** 2).sum(axis=1))
     normals, offsets = rows[:, :-1] / lengths[:, None], rows[:, -1] / lengths
-    found = np.empty(len(regions))
-    for block, vertices in corner_blocks(regions):
+    parts = []
+    for vertices in corner_blocks(regions):
         nearest = np.full(len(vertices.points), np.inf)
         for normal, offset in zip(normals, offsets.tolist(), strict=True):
             np.minimum(nearest, vertices.points @ normal + offset, out=nearest)
-        found[block] = np.maximum(np.minimum.reduceat(nearest, vertices.offsets[:-1]), 0.0)
-    facets = regions.outcome.table.facets
+        parts.append(np.maximum(np.minimum.reduceat(nearest, vertices.offsets[:-1]), 0.0))
+    found, facets = np.concatenate(parts), regions.outcome.table.facets
     if facets is not None:
-        found[
-            np.searchsorted(facets.offsets, np.flatnonzero(regions.hyperplanes.of_domain(facets.numbers)), side="right")
-            - 1
-        ] = 0.0
+        on_border = np.flatnonzero(regions.hyperplanes.of_domain(facets.numbers))
+        found[np.searchsorted(facets.offsets, on_border, side="right") - 1] = 0.0
     return found

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from affinelens.array_types import Floats
-from affinelens.convex.inscribed_ball import Balls
+from affinelens.blocks import joined
+from affinelens.convex.inscribed_ball import Balls, steepest_slope
 from affinelens.convex.inscribed_ball import inscribed_balls as balls_in
 from affinelens.convex.vertex_distance import vertex_distances
 from affinelens.domain import Frame
@@ -20,14 +21,12 @@ from affinelens.regions import Regions, all_vertices, kept
 def inscribed_balls(regions: Regions) -> Balls:
     """Chebyshev center and inradius of every region, with the proven error of the latter."""
     frame = regions.domain.frame
-    count, dim = len(regions), frame.dim
-    found = Balls(np.empty((count, dim)), np.empty(count), np.empty(count))
-    for rows, halfspaces in halfspace_blocks(regions):
-        points = regions.outcome.points[rows]
-        block = balls_in(halfspaces.rows, halfspaces.error, halfspaces.ends, points, frame.lower, frame.upper)
-        for whole, part in zip(found, block, strict=True):
-            whole[rows] = part
-    return found
+    lower, upper = _in_units(frame.lower, frame), _in_units(frame.upper, frame)
+    points = _in_units(regions.outcome.points, frame)
+    blocks = ((rows, own.in_units(frame.unit)) for rows, own in halfspace_blocks(regions))
+    found = joined(Balls, (balls_in(own.rows, own.error, own.ends, points[rows], lower, upper) for rows, own in blocks))
+    errors = np.where(np.isnan(found.errors), np.inf, found.errors)  # nothing is known of what overflowed
+    return Balls(*(np.ldexp(column, frame.unit) for column in found._replace(errors=errors)))
 
 
 @kept
@@ -40,20 +39,19 @@ def vertex_stretch(regions: Regions) -> Floats:
     that is deeper inside is passed, and all of these are in Q. Finally every facet is at least the inradius away
     from c, so moving it by e is a stretch of at most e over the inradius.
     """
-    vertices, stretch = all_vertices(regions), np.empty(len(regions))
-    radius = inscribed_balls(regions).radii - inscribed_balls(regions).errors
+    vertices, frame, stretch = all_vertices(regions), regions.domain.frame, np.empty(len(regions))
+    balls = inscribed_balls(regions)
+    radius = _in_units(balls.radii - balls.errors, frame)
+    steepest = steepest_slope(_in_units(frame.lower, frame), _in_units(frame.upper, frame))
     for rows, halfspaces in halfspace_blocks(regions):
-        own = vertices[rows]
-        away = vertex_distances(
-            halfspaces.rows, halfspaces.error, halfspaces.ends, own.points, own.offsets[1:], own.tight,
-            steepest_slope(regions.domain.frame),
-        )  # fmt: skip
+        own, bounds = vertices[rows], halfspaces.in_units(frame.unit)
+        points = _in_units(own.points, frame)
+        away = vertex_distances(bounds.rows, bounds.error, bounds.ends, points, own.offsets[1:], own.tight, steepest)
         with np.errstate(divide="ignore"):
             stretch[rows] = np.where(radius[rows] > 0, away / np.maximum(radius[rows], 0.0), np.inf)
     return stretch
 
 
-def steepest_slope(frame: Frame) -> float:
-    """The largest slope of an affine function that is between -1 and 1 on the domain's bounding box."""
-    half: Floats = (frame.upper - frame.lower) / 2
-    return float(np.sqrt((half**-2.0).sum()))
+def _in_units(lengths: Floats, frame: Frame) -> Floats:
+    """Lengths in units of two to the power of :attr:`Frame.unit`."""
+    return np.ldexp(lengths, -frame.unit) if frame.unit else lengths

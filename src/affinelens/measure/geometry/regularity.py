@@ -25,7 +25,7 @@ import numpy as np
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.shared_sides import shared_sides
-from affinelens.measure.geometry.volumes import volumes
+from affinelens.measure.geometry.volumes import relative_volumes
 from affinelens.regions import Regions, kept
 from affinelens.walk import Status
 
@@ -64,7 +64,7 @@ def regularity(regions: Regions) -> Regularity:
     sides = shared.ends[:, 1] - shared.ends[:, 0]
     lengths = np.hypot(sides[:, 0], sides[:, 1])
     shares = np.bincount(shared.hyperplanes, weights=lengths) / lengths.sum()
-    areas = volumes(regions)
+    areas = relative_volumes(regions)
     return Regularity(
         grid_order=_order(sides, lengths, 4),
         grid_order_by_chance=float(np.sqrt((shares**2).sum())),

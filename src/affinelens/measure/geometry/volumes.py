@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import factorial
+from typing import NamedTuple
 
 import numpy as np
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
-from affinelens.array_types import Floats
+from affinelens.array_types import Floats, Indices
+from affinelens.blocks import blocks, joined
 from affinelens.convex.centroid import cell_centroids
 from affinelens.convex.volume import cell_volumes, scaled_volumes
 from affinelens.domain import Domain
@@ -20,22 +22,44 @@ from affinelens.walk import Vertices
 _REGIONS_AT_ONCE = 1 << 16
 
 
+class ScaledVolumes(NamedTuple):
+    """Volumes as numbers, each to be multiplied by a power of two: those that float64 has no number for, too."""
+
+    numbers: Floats
+    powers: Indices
+
+
+@kept
+def _volumes_in_units(regions: Regions) -> ScaledVolumes:
+    dim = regions.domain.dim
+    blocks = corner_blocks(regions)
+    return joined(ScaledVolumes, (scaled_volumes(own.points, own.offsets[1:], own.tight, dim) for own in blocks))
+
+
 @kept
 def volumes(regions: Regions) -> Floats:
     """The volume of every region in float64; :func:`volume_errors` says how far each may be off."""
-    found = np.empty(len(regions))
-    for rows, corners in corner_blocks(regions):
-        found[rows] = cell_volumes(corners.points, corners.offsets[1:], corners.tight, regions.domain.dim)
+    with np.errstate(over="ignore", under="ignore"):
+        found: Floats = np.ldexp(*_volumes_in_units(regions))
+    return found
+
+
+@kept
+def relative_volumes(regions: Regions) -> Floats:
+    """The volumes in a unit in which the largest is about 1, for whatever only compares them."""
+    numbers, powers = _volumes_in_units(regions)
+    largest = powers[numbers > 0].max() if (numbers > 0).any() else 0
+    with np.errstate(under="ignore"):
+        found: Floats = np.ldexp(numbers, powers - largest)
     return found
 
 
 @kept
 def centroids(regions: Regions) -> Floats:
     """The center of mass of every region."""
-    found = np.empty((len(regions), regions.domain.dim))
-    for rows, corners in corner_blocks(regions):
-        found[rows] = cell_centroids(corners.points, corners.offsets[1:], corners.tight, regions.domain.dim).centers
-    return found
+    dim = regions.domain.dim
+    cells = [cell_centroids(own.points, own.offsets[1:], own.tight, dim) for own in corner_blocks(regions)]
+    return np.concatenate([some.centers for some in cells])
 
 
 @kept
@@ -46,25 +70,24 @@ def volume_errors(regions: Regions) -> Floats:
     simplex that it is cut into the determinant is found by elimination with pivots, which is exact for rows that are
     off by ``2 d 2^d`` roundings of their length; Hadamard's inequality bounds what that does to the determinant.
     """
-    dim, found = regions.domain.dim, np.empty(len(regions))
+    dim, cut = regions.domain.dim, []
     stretch, volume = vertex_stretch(regions), volumes(regions)
     a_simplex = 2 * dim**2 * 2**dim * dim ** (dim / 2) / factorial(dim) * UNIT_ROUNDOFF
-    for rows, corners in corner_blocks(regions):
-        cells = cell_centroids(corners.points, corners.offsets[1:], corners.tight, dim)
-        starts = corners.offsets[:-1]
-        low, high = (reduce.reduceat(corners.points, starts) for reduce in (np.minimum, np.maximum))
-        found[rows] = a_simplex * cells.simplices * (high - low).max(axis=1, initial=0.0) ** dim
-    with np.errstate(divide="ignore", invalid="ignore"):
+    for own in corner_blocks(regions):
+        cells = cell_centroids(own.points, own.offsets[1:], own.tight, dim)
+        low, high = (reduce.reduceat(own.points, own.offsets[:-1]) for reduce in (np.minimum, np.maximum))
+        with np.errstate(over="ignore", under="ignore"):
+            cut.append(a_simplex * cells.simplices * (high - low).max(axis=1, initial=0.0) ** dim)
+    with np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ignore"):
         grown = np.where(stretch < 1, (1 - np.minimum(stretch, 1.0)) ** -float(dim) - 1, np.inf)
-    return upward(found + np.where(np.isinf(grown), np.inf, volume * grown))
+        unknown = np.isinf(grown) | np.isinf(volume)
+        return upward(np.concatenate(cut) + np.where(unknown, np.inf, volume * grown))
 
 
-def corner_blocks(regions: Regions) -> Iterator[tuple[slice, Vertices]]:
+def corner_blocks(regions: Regions) -> Iterator[Vertices]:
     """The vertices of some regions after others."""
     found = all_vertices(regions)
-    for start in range(0, len(regions), _REGIONS_AT_ONCE):
-        rows = slice(start, min(start + _REGIONS_AT_ONCE, len(regions)))
-        yield rows, found[rows]
+    return (found[rows] for rows in blocks(len(regions), 1, _REGIONS_AT_ONCE))
 
 
 def domain_volume(domain: Domain) -> float:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from affinelens.arithmetic import gamma, upward
 from affinelens.array_types import Floats, Indices
-from affinelens.regions import Regions, kept
+from affinelens.regions import Regions, exact_functions, kept
 from affinelens.regions.region_functions import RegionFunctions
 
 # All maps of a set are kept if they take no more numbers than this.
@@ -29,22 +30,34 @@ class AffineMaps:
     def __len__(self) -> int:
         return len(self.slopes)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def at(self, points: Floats) -> Floats:
         """Outputs at one point of each region, given in the domain's own coordinates."""
         outputs: Floats = np.einsum("nkd,nd->nk", self.slopes, points) + self.constants
         return outputs
 
+    @np.errstate(over="ignore", invalid="ignore")
+    def error_at(self, points: Floats) -> Floats:
+        """How far :meth:`at` may be off, or any other sum of the same terms with one more rounding."""
+        size = np.einsum("nkd,nd->nk", np.abs(self.slopes), np.abs(points)) + np.abs(self.constants)
+        return upward(self.error + gamma(points.shape[1] + 2) * size)
+
+    def of(self, rows: slice | Indices) -> AffineMaps:
+        """The maps of some regions."""
+        return AffineMaps(self.slopes[rows], self.constants[rows], self.error)
+
 
 @kept
 def affine_maps(regions: Regions) -> AffineMaps:
     """The affine map of every region, in float64."""
-    region_functions = RegionFunctions.of(regions)
-    count, outputs, dim = len(regions), regions.network.output_size, regions.domain.dim
-    slopes, constants = np.empty((count, outputs, dim)), np.empty((count, outputs))
-    for rows in region_functions.blocks():
-        maps = composed_maps(region_functions, np.arange(rows.start, rows.stop))
-        slopes[rows], constants[rows] = maps.slopes, maps.constants
-    return AffineMaps(slopes, constants, region_functions.errors[-1])
+    found = RegionFunctions.of(regions)
+    parts = [composed_maps(found, np.arange(rows.start, rows.stop)) for rows in found.blocks()]
+    slopes, constants = (np.concatenate([getattr(part, name) for part in parts]) for name in ("slopes", "constants"))
+    finite = np.isfinite(slopes).all(axis=(1, 2)) & np.isfinite(constants).all(axis=1)
+    for index in np.flatnonzero(~finite).tolist():
+        exact = exact_functions(regions).outputs(regions.pattern(index)).to_floats()
+        slopes[index], constants[index] = exact[:, :-1], exact[:, -1]
+    return AffineMaps(slopes, constants, found.errors[-1])
 
 
 def affine_map_blocks(regions: Regions) -> Iterator[tuple[slice, AffineMaps]]:
@@ -53,8 +66,7 @@ def affine_map_blocks(regions: Regions) -> Iterator[tuple[slice, AffineMaps]]:
     keep = len(regions) * regions.network.output_size * (regions.domain.dim + 1) <= _NUMBERS_KEPT
     for rows in region_functions.blocks():
         if keep:
-            maps = affine_maps(regions)
-            yield rows, AffineMaps(maps.slopes[rows], maps.constants[rows], maps.error)
+            yield rows, affine_maps(regions).of(rows)
         else:
             yield rows, composed_maps(region_functions, np.arange(rows.start, rows.stop))
 

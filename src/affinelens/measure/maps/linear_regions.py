@@ -8,6 +8,7 @@ their patterns are the same without looking; what is left is computed in rationa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,15 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, gamma, upward
 from affinelens.array_types import Floats, Indices, Patterns
+from affinelens.blocks import blocks
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_maps
 from affinelens.measure.topology.adjacency import adjacency
 from affinelens.network import Network
-from affinelens.network.adjoint import Adjoint
 from affinelens.regions import Regions, exact_functions, kept
 from affinelens.short_text import counted
 
 # Different maps differ at a random point almost surely; more points help where values are close there.
 _PROBES = 4
-# What units weigh is followed for several patterns together as long as no layer takes more numbers than this.
-_NUMBERS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +77,7 @@ def equal_maps(regions: Regions) -> Indices:
     return np.unique(np.stack([groups, number], axis=1), axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _not_told_apart(regions: Regions) -> Indices:
     """Numbers that differ only where two maps are proved to be different.
 
@@ -112,19 +112,18 @@ class _ExactMaps:
 
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
-        self._adjoint = exact_functions(regions)
         self._numbers: dict[tuple[Any, ...], int] = {}
 
     def keys(self, indices: Indices) -> Indices:
         """Numbers that are the same for regions with the same map, and only for those."""
         network = self._regions.network
-        at_once = max(1, _NUMBERS_AT_ONCE // max([network.input_size, *(s.linear.size for s in network.stages), 1]))
+        widest = max([network.input_size, *(stage.linear.size for stage in network.stages)])
         known: dict[bytes, int] = {}
         found = np.zeros(len(indices), dtype=np.int64)
-        for start in range(0, len(indices), at_once):
-            patterns = np.stack([self._regions.pattern(int(i)) for i in indices[start : start + at_once]])
+        for some in blocks(len(indices), widest):
+            patterns = self._regions.outcome.pattern(indices[some])
             masked = _without_hidden(network, patterns)
-            for place, (mask, pattern) in enumerate(zip(masked, patterns, strict=True), start):
+            for place, (mask, pattern) in enumerate(zip(masked, patterns, strict=True), some.start):
                 key = mask.tobytes()
                 if key not in known:
                     known[key] = self._number(pattern)
@@ -132,19 +131,12 @@ class _ExactMaps:
         return found
 
     def _number(self, pattern: Patterns) -> int:
-        key = _reduced(output_map(self._regions.network, self._adjoint, pattern))
+        key = _reduced(exact_functions(self._regions).outputs(pattern))
         return self._numbers.setdefault(key, len(self._numbers))
-
-
-def output_map(network: Network, adjoint: Adjoint, pattern: Patterns) -> ExactMatrix:
-    """The outputs as functions ``[W | b]`` of the domain's own coordinates where a pattern holds."""
-    return adjoint.rows(network.output, np.eye(network.output_size), pattern, len(network.stages))
 
 
 def _reduced(matrix: ExactMatrix) -> tuple[Any, ...]:
     """A key that equal matrices share, whatever their denominators are."""
-    from math import gcd
-
     numerators = [int(n) for n in matrix.numerators.entries()]
     common = gcd(int(matrix.denominator), *numerators)
     return (int(matrix.denominator) // common, *(n // common for n in numerators))

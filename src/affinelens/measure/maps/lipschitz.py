@@ -13,14 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import ExactMatrix, gamma
+from affinelens.arithmetic.rational import nearest, quotient
+from affinelens.blocks import blocks
+from affinelens.convex.inscribed_ball import steepest_slope
 from affinelens.errors import AffineLensError
-from affinelens.measure.geometry.inscribed_balls import steepest_slope
+from affinelens.measure.geometry.lengths import lengths
 from affinelens.measure.maps.affine_maps import composed_maps
 from affinelens.measure.maps.slopes import slopes, spectral_norms
 from affinelens.regions import Regions, exact_functions
 from affinelens.regions.region_functions import RegionFunctions
 
 NORMS = ("l2", "linf")
+# Jacobians of entries beyond this are measured in units of their largest.
+_LARGEST = 1 << 512
 _REGIONS_AT_ONCE = 1 << 10
 
 
@@ -37,34 +42,31 @@ def lipschitz_constant(regions: Regions, norm: str = "l2") -> float:
     norms = found.spectral if norm == "l2" else found.row_sums
     if not len(norms):
         raise AffineLensError("a set without regions has no Lipschitz constant; enumerate at least one")
-    bound = norms.max() - 2 * _error(regions, norm) * (1 + gamma(4)) - 2 * gamma(16) * norms.max()
+    with np.errstate(over="ignore", invalid="ignore"):
+        bound = norms.max() - 2 * _error(regions, norm) * (1 + gamma(4)) - 2 * gamma(16) * norms.max()
     best = Fraction(0)
-    for index in _distinct(regions, np.flatnonzero(norms >= bound)):
-        best = max(best, _power(_jacobian(regions, index), norm))
-    return _root(best) if norm == "l2" else float(best)
+    for index in _distinct(regions, np.flatnonzero(~(norms < bound))):
+        best = max(best, _power(exact_functions(regions).outputs(regions.pattern(index)), norm))
+    return _root(best) if norm == "l2" else nearest(best)
 
 
 def _error(regions: Regions, norm: str) -> float:
     """How far the norm of a region's float64 Jacobian may be off, apart from computing it."""
-    rows = RegionFunctions.of(regions).errors[-1] * steepest_slope(regions.domain.frame)
-    return float(np.sqrt((rows**2).sum()) if norm == "l2" else rows.max() * np.sqrt(regions.domain.dim))
+    frame = regions.domain.frame
+    steepest = steepest_slope(np.ldexp(frame.lower, -frame.unit), np.ldexp(frame.upper, -frame.unit))
+    with np.errstate(over="ignore"):
+        rows = np.ldexp(RegionFunctions.of(regions).errors[-1] * steepest, -frame.unit)
+        return float(lengths(rows) if norm == "l2" else rows.max() * np.sqrt(frame.dim))
 
 
 def _distinct(regions: Regions, candidates: NDArray[np.int64]) -> list[int]:
     """One region of each float64 Jacobian among the candidates."""
     region_functions, found = RegionFunctions.of(regions), dict[bytes, int]()
-    for start in range(0, len(candidates), _REGIONS_AT_ONCE):
-        some = candidates[start : start + _REGIONS_AT_ONCE]
+    for rows in blocks(len(candidates), 1, _REGIONS_AT_ONCE):
+        some = candidates[rows]
         for index, jacobian in zip(some.tolist(), composed_maps(region_functions, some).slopes, strict=True):
             found.setdefault(jacobian.tobytes(), index)
     return list(found.values())
-
-
-def _jacobian(regions: Regions, index: int) -> ExactMatrix:
-    network = regions.network
-    return exact_functions(regions).rows(
-        network.output, np.eye(network.output_size), regions.pattern(index), len(network.stages)
-    )
 
 
 def _power(form: ExactMatrix, norm: str) -> Fraction:
@@ -75,12 +77,15 @@ def _power(form: ExactMatrix, norm: str) -> Fraction:
     columns = list(zip(*rows, strict=True))
     if len(rows) == 1 or len(columns) == 1:
         return sum((a * a for row in rows for a in row), Fraction(0))
-    largest = float(spectral_norms(form.to_floats()[None, :, :-1])[0])
-    return Fraction(largest) ** 2
+    size = max((abs(a) for row in rows for a in row), default=Fraction(0)) or Fraction(1)
+    if 1 / _LARGEST < size < _LARGEST:
+        size = Fraction(1)
+    scaled = np.array([[float(a / size) for a in row] for row in rows])
+    return (Fraction(float(spectral_norms(scaled[None])[0])) * size) ** 2
 
 
 def _root(square: Fraction) -> float:
     """The square root, correctly rounded but for ties that no float64 is between."""
     shift = max(0, 256 - square.numerator.bit_length() + square.denominator.bit_length())
     shift += shift % 2
-    return float(Fraction(isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2)))
+    return quotient(isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2))

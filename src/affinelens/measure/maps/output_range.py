@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from flint import fmpq, fmpz
 
-from affinelens.arithmetic import ExactMatrix, ExactProgram, Optimum, upward
-from affinelens.arithmetic.rational import fraction
+from affinelens.arithmetic import ExactProgram, Optimum, upward
+from affinelens.arithmetic.rational import fraction, nearest
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
-from affinelens.measure.geometry.inscribed_balls import vertex_stretch
-from affinelens.measure.maps.corner_outputs import Extremes, corner_outputs, extremes
+from affinelens.measure.maps.corner_outputs import Extremes, output_extremes
 from affinelens.regions import Regions, exact_functions, exact_halfspaces
+from affinelens.regions.contradiction import contradiction
 from affinelens.short_text import point_text
 
 
@@ -49,7 +49,7 @@ class OutputRange:
 
     def __repr__(self) -> str:
         slack = f", slack {self.slack:.2g}" if self.slack else ""
-        low, high = (f"{float(value):.6g} at {place!r}" for value, place in (
+        low, high = (f"{nearest(value):.6g} at {place!r}" for value, place in (
             (self.lowest, self.at_lowest), (self.highest, self.at_highest)
         ))  # fmt: skip
         return f"OutputRange({low}, to {high}{slack})"
@@ -66,19 +66,8 @@ def output_ranges(regions: Regions, *, decide_all: bool = True) -> list[OutputRa
     """The range of each output; without ``decide_all``, of regions that float64 cannot tell apart one is looked at."""
     if not len(regions):
         raise AffineLensError("a set without regions has no outputs; enumerate at least one")
-    found = _all_extremes(regions)
+    found = output_extremes(regions)
     return [_range(regions, output, found, decide_all) for output in range(regions.network.output_size)]
-
-
-def _all_extremes(regions: Regions) -> Extremes:
-    stretch = vertex_stretch(regions)
-    shape = len(regions), regions.network.output_size
-    found = Extremes(np.empty(shape), np.empty(shape), np.empty(shape))
-    for rows, corners in corner_outputs(regions):
-        block = extremes(corners.values, corners, corners.rounding, stretch[rows])
-        for whole, part in zip(found, block, strict=True):
-            whole[rows] = part
-    return found
 
 
 def _range(regions: Regions, output: int, found: Extremes, decide_all: bool) -> OutputRange:
@@ -88,21 +77,23 @@ def _range(regions: Regions, output: int, found: Extremes, decide_all: bool) -> 
     return OutputRange(-lowest.value, highest.value, max(above, below), lowest.at, highest.at)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _highest(
     regions: Regions, output: int, sign: int, values: Floats, error: Floats, decide_all: bool
 ) -> tuple[_Reached, float]:
     """The largest value of an output times a sign, and how far beyond it a region not looked at may go."""
-    top = values + error
-    first = int(np.argmax(np.where(np.isfinite(error), values, -np.inf)))
+    known = np.isfinite(values) & np.isfinite(error)
+    top, bottom = np.where(known, values + error, np.inf), np.where(known, values - error, -np.inf)
+    first = int(np.argmax(np.where(known, values, -np.inf)))
     best = _exact_highest(regions, first, output, sign)
-    rivals = np.flatnonzero(top >= (values - error).max()).tolist()
+    rivals = np.flatnonzero(top >= bottom.max()).tolist()
     for index in rivals if decide_all else ():
         if index != first and float(top[index]) > best.value:
             best = max(best, _exact_highest(regions, index, output, sign), key=lambda reached: reached.value)
     if decide_all:
         return best, 0.0
     beyond = max((float(top[index]) for index in rivals if index != first), default=-np.inf)
-    return best, 0.0 if beyond <= best.value else upward(beyond - float(best.value) + np.spacing(beyond))
+    return best, 0.0 if beyond <= best.value else upward(beyond - nearest(best.value) + np.spacing(beyond))
 
 
 def _exact_highest(regions: Regions, index: int, output: int, sign: int) -> _Reached:
@@ -110,16 +101,14 @@ def _exact_highest(regions: Regions, index: int, output: int, sign: int) -> _Rea
     network, frame = regions.network, regions.domain.frame
     weight = np.zeros((network.output_size, 1))
     weight[output] = sign
-    function: ExactMatrix = exact_functions(regions).rows(
-        network.output, weight, regions.pattern(index), len(network.stages)
-    )
+    function = exact_functions(regions).outputs(regions.pattern(index), weight)
     *slopes, constant = function.row(0)
     low, high = ([fmpq(*v.as_integer_ratio()) for v in bound.tolist()] for bound in (frame.lower, frame.upper))
     best, point = fmpz(0), regions[index].local.point
     if any(slopes):
         found = ExactProgram(exact_halfspaces(regions, index).numerators, low, high).maximise(slopes)
-        assert isinstance(found, Optimum)
-        assert found.reached
+        if not isinstance(found, Optimum) or not found.reached:
+            raise contradiction(f"the facets of region {index} bound nothing")
         best, point = found.value, np.array([float(fraction(t)) for t in found.point])
     value = fraction(fmpq(best + constant) / function.denominator)
     return _Reached(value, Extreme(frame.to_inputs(point[None])[0], index))

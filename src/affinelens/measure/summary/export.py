@@ -1,28 +1,35 @@
-"""A set and its columns as tables of other packages."""
+"""A set and its columns as tables: those of other packages, and files that spreadsheets and data frames read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from affinelens.errors import MissingExtraError
-from affinelens.measure.summary.quantities import flat_columns
+from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.measure.summary.quantities import flat_columns, require_columns
 from affinelens.regions import Regions
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
+USUAL_COLUMNS = ("volume", "inradius", "facet_count", "jacobian_norm", "class", "border_distance")
+_KINDS_OF_FILES = (".csv", ".parquet")
+
 
 def to_arrow(regions: Regions, columns: Sequence[str]) -> pyarrow.Table:
     """An Arrow table, with the given columns behind."""
-    from affinelens.regions.store.arrow_table import columns_to_table, with_columns
+    from affinelens.regions.store.arrow_table import columns_to_table
 
     table = columns_to_table(regions.outcome.table, regions.domain)
-    names = [_pattern_name(regions) if name == "pattern" else name for name in table.column_names]
-    return with_columns(table.rename_columns(names), flat_columns(regions, columns))
+    table = table.rename_columns([_pattern_name(regions) if name == "pattern" else name for name in table.column_names])
+    for name, values in flat_columns(regions, columns).items():
+        table = table.append_column(name, [np.ascontiguousarray(values)])
+    return table
 
 
 def to_pandas(regions: Regions, columns: Sequence[str]) -> pandas.DataFrame:
@@ -31,15 +38,41 @@ def to_pandas(regions: Regions, columns: Sequence[str]) -> pandas.DataFrame:
         import pandas
     except ImportError as error:
         raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from error
-    own = regions.domain.has_own_coordinates
-    letter, points = ("t", regions.local.points) if own else ("x", regions.points)
-    frame = pandas.DataFrame(points, columns=[f"{letter}{i}" for i in range(points.shape[1])])
-    frame[_pattern_name(regions)] = list(regions.switching_patterns)
+    shown: dict[str, Any] = {**_points(regions), _pattern_name(regions): list(regions.switching_patterns)}
     if regions.outcome.table.facets is not None:
-        frame["facets"] = np.diff(regions.facet_offsets)
-    frame = frame.assign(**flat_columns(regions, columns))
+        shown["facets"] = np.diff(regions.facet_offsets)
+    frame = pandas.DataFrame(shown | flat_columns(regions, columns))
     frame.index.name = "region"
     return frame
+
+
+def require_column_file(path: Path, names: Sequence[str]) -> None:
+    """Refuse a file of a kind that is not written, or columns that there are not, before anything is computed."""
+    if path.suffix.lower() not in _KINDS_OF_FILES:
+        raise AffineLensError(f"columns are written to .csv and .parquet files, but got {str(path)!r}; end it in .csv")
+    require_columns(names)
+
+
+def write_columns(regions: Regions, names: Sequence[str], path: Path) -> None:
+    """Write a row a region: its number, its interior point and the named columns."""
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    require_column_file(path, names)
+    columns = {"region": np.arange(len(regions)), **_points(regions), **flat_columns(regions, names)}
+    table = pyarrow.table({name: np.ascontiguousarray(values) for name, values in columns.items()})
+    write = pyarrow.csv.write_csv if path.suffix.lower() == ".csv" else pyarrow.parquet.write_table
+    try:
+        write(table, path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise AffineLensError(f"{path}: cannot be written ({reason}); give another file") from error
+
+
+def _points(regions: Regions) -> dict[str, NDArray[Any]]:
+    """Interior points, a column an input or, on a slice, a coordinate of it."""
+    letter, points = ("t", regions.local.points) if regions.domain.has_own_coordinates else ("x", regions.points)
+    return {f"{letter}{i}": points[:, i] for i in range(points.shape[1])}
 
 
 def _pattern_name(regions: Regions) -> str:

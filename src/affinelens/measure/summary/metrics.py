@@ -39,8 +39,10 @@ from math import log10
 
 import numpy as np
 
+from affinelens.arithmetic.rational import nearest
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
+from affinelens.measure.geometry.volumes import relative_volumes
 from affinelens.measure.maps.lipschitz import lipschitz_constant
 from affinelens.measure.maps.output_mean import output_means
 from affinelens.measure.maps.output_range import output_ranges
@@ -78,7 +80,7 @@ def metrics(regions: Regions) -> Metrics:
     if not _has_vertices(regions):
         return found
     found["vertices_mean"] = float(quantity(regions, "vertex_count").mean())
-    found |= volume_metrics(quantity(regions, "volume"))
+    found |= volume_metrics(quantity(regions, "volume"), relative_volumes(regions))
     if regions.network.output_size:
         found |= _output_metrics(regions) | _boundary_metrics(regions)
     return found
@@ -91,42 +93,48 @@ def _has_vertices(regions: Regions) -> bool:
         return False
 
 
-def volume_metrics(volumes: Floats) -> Metrics:
-    """How the volume is spread over the regions."""
-    ordered = np.sort(volumes)
-    total, count = float(ordered.sum()), len(ordered)
+def volume_metrics(volumes: Floats, relative: Floats) -> Metrics:
+    """How the volume is spread over the regions: in numbers that may be beyond float64, and in shares that are not."""
+    ordered, count = np.sort(relative), len(volumes)
+    total = float(ordered.sum())
     shares = ordered[ordered > 0] / total
     places = np.arange(1, count + 1)
+    with np.errstate(over="ignore"):
+        whole = float(volumes.sum())
+        median = float(np.median(volumes))
     return {
-        "volume_total": total,
-        "volume_min": float(ordered[0]),
-        "volume_median": float(np.median(ordered)),
-        "volume_mean": total / count,
-        "volume_max": float(ordered[-1]),
+        "volume_total": whole,
+        "volume_min": float(volumes.min()),
+        "volume_median": median,
+        "volume_mean": whole / count,
+        "volume_max": float(volumes.max()),
         "volume_gini": float((2 * places - count - 1) @ ordered) / (count * total),
         "volume_entropy": max(0.0, -float(shares @ np.log(shares))),
     }
 
 
 def _output_metrics(regions: Regions) -> Metrics:
-    volumes = quantity(regions, "volume")
-    found: Metrics = {"slope_mean": float(volumes @ quantity(regions, "jacobian_norm") / volumes.sum())}
+    sizes = relative_volumes(regions)
+    filled, norms = sizes > 0, quantity(regions, "jacobian_norm")
+    with np.errstate(over="ignore"):
+        found: Metrics = {"slope_mean": float(sizes[filled] @ norms[filled] / sizes.sum())}
     if regions.network.output_size > MOST_OUTPUTS or regions.outcome.table.facets is None:
         return found
     ranges, means = output_ranges(regions, decide_all=False), output_means(regions)
     for k, (span, mean) in enumerate(zip(ranges, means.tolist(), strict=True)):
-        found |= {f"output_{k}_min": float(span.lowest), f"output_{k}_max": float(span.highest)}
+        found |= {f"output_{k}_min": nearest(span.lowest), f"output_{k}_max": nearest(span.highest)}
         found[f"output_{k}_mean"] = mean
     return found
 
 
 def _boundary_metrics(regions: Regions) -> Metrics:
-    volumes, crossed = quantity(regions, "volume"), quantity(regions, "crossed")
-    number, filled = int(crossed.sum()), float(volumes[crossed].sum())
-    found: Metrics = {"crossed_regions": number, "crossed_share": filled / float(volumes.sum())}
-    if filled > 0:
-        found["crossed_volume_median"] = float(np.median(volumes[crossed]))
-        found["crossed_density"] = (number / filled) / (len(volumes) / float(volumes.sum()))
-    if number < len(volumes):
-        found["uncrossed_volume_median"] = float(np.median(volumes[~crossed]))
+    volumes, sizes, crossed = quantity(regions, "volume"), relative_volumes(regions), quantity(regions, "crossed")
+    number, filled = int(crossed.sum()), float(sizes[crossed].sum())
+    found: Metrics = {"crossed_regions": number, "crossed_share": filled / float(sizes.sum())}
+    with np.errstate(over="ignore"):
+        if filled > 0:
+            found["crossed_volume_median"] = float(np.median(volumes[crossed]))
+            found["crossed_density"] = (number / filled) / (len(sizes) / float(sizes.sum()))
+        if number < len(sizes):
+            found["uncrossed_volume_median"] = float(np.median(volumes[~crossed]))
     return found

@@ -25,31 +25,10 @@ from affinelens.regions import Regions, all_vertices, kept
 Array = NDArray[Any]
 Computed = dict[str, Array]
 
-DESCRIPTIONS = {
-    "volume": "volume (length, area)",
-    "volume_error": "how far the volume may be off, proven",
-    "centroid": "center of mass",
-    "inradius": "radius of the largest ball inside",
-    "inradius_error": "how far the inradius may be off, proven",
-    "center": "Chebyshev center: the center of that ball",
-    "facet_count": "number of facets",
-    "vertex_count": "number of vertices",
-    "slopes": "Jacobian of the affine map",
-    "constants": "constant of the affine map",
-    "gradient_norm": "Euclidean norm of each output's gradient",
-    "jacobian_norm": "spectral norm of the Jacobian",
-    "jacobian_norm_linf": "largest absolute row sum of the Jacobian",
-    "output": "outputs at the interior point",
-    "class": "largest output at the interior point; of a single output, whether it is positive",
-    "crossed": "whether points of the region are of different classes",
-    "border_distance": "distance from the domain's border",
-    "vertex_stretch": "by how much, at most, rounding stretches the hull of the vertices",
-}
-
 
 def quantity_names() -> dict[str, str]:
     """The names of all quantities, and what they hold."""
-    return dict(DESCRIPTIONS)
+    return {name: description for name, (description, _) in _QUANTITIES.items()}
 
 
 def require_columns(names: Collection[str]) -> None:
@@ -57,17 +36,17 @@ def require_columns(names: Collection[str]) -> None:
     if isinstance(names, str):
         raise AffineLensError(f"columns are given as a list of names, but got {names!r}; write [{names!r}]")
     for name in names:
-        if name not in DESCRIPTIONS:
-            near = get_close_matches(str(name), DESCRIPTIONS, n=1)
+        if name not in _QUANTITIES:
+            near = get_close_matches(str(name), _QUANTITIES, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise AffineLensError(f"there is no column {name!r}{hint} (columns: {', '.join(DESCRIPTIONS)})")
+            raise AffineLensError(f"there is no column {name!r}{hint} (columns: {', '.join(_QUANTITIES)})")
 
 
 @kept
 def quantity(regions: Regions, name: str) -> NDArray[Any]:
     """A quantity of every region by its name; what it is made from is computed once and kept with the set."""
     require_columns([name])
-    return _WAYS[name](regions)
+    return _QUANTITIES[name][1](regions)
 
 
 def flat_columns(regions: Regions, names: Collection[str]) -> Computed:
@@ -91,23 +70,26 @@ def _crossed(regions: Regions) -> NDArray[np.bool_]:
     return crossed
 
 
-_WAYS: dict[str, Callable[[Regions], NDArray[Any]]] = {
-    "volume": volumes,
-    "volume_error": volume_errors,
-    "centroid": centroids,
-    "inradius": lambda regions: inscribed_balls(regions).radii,
-    "inradius_error": lambda regions: inscribed_balls(regions).errors,
-    "center": lambda regions: inscribed_balls(regions).centers,
-    "facet_count": lambda regions: np.diff(regions.facet_offsets),
-    "vertex_count": lambda regions: np.diff(all_vertices(regions).offsets),
-    "slopes": lambda regions: affine_maps(regions).slopes,
-    "constants": lambda regions: affine_maps(regions).constants,
-    "gradient_norm": lambda regions: slopes(regions).gradient_norms,
-    "jacobian_norm": lambda regions: slopes(regions).spectral,
-    "jacobian_norm_linf": lambda regions: slopes(regions).row_sums,
-    "output": lambda regions: slopes(regions).outputs,
-    "class": lambda regions: slopes(regions).classes,
-    "crossed": _crossed,
-    "border_distance": border_distances,
-    "vertex_stretch": vertex_stretch,
+_QUANTITIES: dict[str, tuple[str, Callable[[Regions], Array]]] = {
+    "volume": ("volume (length, area)", volumes),
+    "volume_error": ("how far the volume may be off, proven", volume_errors),
+    "centroid": ("center of mass", centroids),
+    "inradius": ("radius of the largest ball inside", lambda regions: inscribed_balls(regions).radii),
+    "inradius_error": ("how far the inradius may be off, proven", lambda regions: inscribed_balls(regions).errors),
+    "center": ("Chebyshev center: the center of that ball", lambda regions: inscribed_balls(regions).centers),
+    "facet_count": ("number of facets", lambda regions: np.diff(regions.facet_offsets)),
+    "vertex_count": ("number of vertices", lambda regions: np.diff(all_vertices(regions).offsets)),
+    "slopes": ("Jacobian of the affine map", lambda regions: affine_maps(regions).slopes),
+    "constants": ("constant of the affine map", lambda regions: affine_maps(regions).constants),
+    "gradient_norm": ("Euclidean norm of each output's gradient", lambda regions: slopes(regions).gradient_norms),
+    "jacobian_norm": ("spectral norm of the Jacobian", lambda regions: slopes(regions).spectral),
+    "jacobian_norm_linf": ("largest absolute row sum of the Jacobian", lambda regions: slopes(regions).row_sums),
+    "output": ("outputs at the interior point", lambda regions: slopes(regions).outputs),
+    "class": (
+        "largest output at the interior point; of a single output, whether it is positive",
+        lambda regions: slopes(regions).classes,
+    ),
+    "crossed": ("whether points of the region are of different classes", _crossed),
+    "border_distance": ("distance from the domain's border", border_distances),
+    "vertex_stretch": ("by how much, at most, rounding stretches the hull of the vertices", vertex_stretch),
 }

@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from affinelens.domain import Domain
+from affinelens.domain import Domain, Frame
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
 from affinelens.restrict import SwitchingChoices
 from affinelens.walk import Columns, Facets, Hyperplanes, Vertices
 
+_SLACK = 2.0**-20
 _FRACTION = re.compile(r"-?\d{1,4000}(/0*[1-9]\d{0,4000})?")
 
 
@@ -49,13 +50,6 @@ def columns_to_table(columns: Columns, domain: Domain, *, packed: bool = False) 
     return pa.table(table)
 
 
-def with_columns(table: pa.Table, columns: dict[str, NDArray[Any]]) -> pa.Table:
-    """The table with further columns of one number a region."""
-    for name, values in columns.items():
-        table = table.append_column(name, pa.array(np.ascontiguousarray(values)))
-    return table
-
-
 def columns_from_table(
     table: pa.Table, network: Network, domain: Domain, switching: SwitchingChoices | None = None
 ) -> Columns:
@@ -65,15 +59,21 @@ def columns_from_table(
     pieces = network.choice_pieces if switching is None else network.choice_pieces[switching.choices]
     patterns = _packed_matrix(table, "pattern", len(pieces), network.pattern_type)
     points = _matrix(table, name, frame.dim, np.dtype(np.float64))
-    if not (np.isfinite(points).all() and np.all(patterns < pieces)):
+    if not (_inside(points, frame) and np.all(patterns < pieces)):
         raise AffineLensError("its table holds values that no run has")
     return Columns(
         patterns,
         points,
         _exact_points(table, frame.dim),
         _facets(table, len(Hyperplanes(network, frame))),
-        _vertices(table, frame.dim),
+        _vertices(table, frame),
     )
+
+
+def _inside(points: NDArray[np.float64], frame: Frame) -> bool:
+    """Whether points lie in the domain's box, up to far more than rounding."""
+    slack = _SLACK * np.maximum(np.abs(frame.lower), np.abs(frame.upper))
+    return bool(np.all((points >= frame.lower - slack) & (points <= frame.upper + slack)))
 
 
 def _facets(table: pa.Table, hyperplanes: int) -> Facets | None:
@@ -91,7 +91,7 @@ def _facets(table: pa.Table, hyperplanes: int) -> Facets | None:
     return Facets(numbers, signs, offsets)
 
 
-def _vertices(table: pa.Table, dim: int) -> Vertices | None:
+def _vertices(table: pa.Table, frame: Frame) -> Vertices | None:
     if "vertices" not in table.column_names:
         return None
     points = _column(table, "vertices", _is_list)
@@ -99,9 +99,9 @@ def _vertices(table: pa.Table, dim: int) -> Vertices | None:
     lengths = _lengths(points)
     inner = tight.flatten()
     words = int(_lengths(inner)[0]) if len(inner) else 1
-    rows = _inner_matrix(points.flatten(), "vertices", dim, np.dtype(np.float64))
+    rows = _inner_matrix(points.flatten(), "vertices", frame.dim, np.dtype(np.float64))
     bits = _inner_matrix(inner, "vertex_facets", words, np.dtype(np.uint64))
-    if not (np.array_equal(lengths, _lengths(tight)) and np.isfinite(rows).all()):
+    if not (np.array_equal(lengths, _lengths(tight)) and _inside(rows, frame)):
         raise AffineLensError("its table holds vertices that no run has")
     return Vertices(rows, bits, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 

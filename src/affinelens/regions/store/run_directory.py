@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def load(path: str | Path) -> Regions:
 
 
 def _read(folder: Path) -> Regions:
-    manifest = _read_manifest(folder)
+    manifest = read_description(folder, MANIFEST, _FORMAT, _FORMAT_VERSION, _LARGEST_MANIFEST)
     network = _read_network(folder, manifest)
     domain = domain_from_json(manifest["domain"])
     if domain.inputs != network.input_size:
@@ -165,17 +166,13 @@ def _read(folder: Path) -> Regions:
         status=Status[manifest["status"]],
         certificate=_read_certificate(manifest["certificate"]),
         layer_counts=tuple(_whole(count) for count in manifest["layer_counts"]),
-        seconds=float(manifest["seconds"]),
+        seconds=_number(manifest["seconds"], "seconds"),
         columns=columns,
-        share=_share(manifest.get("share")),
+        share=None if manifest.get("share") is None else _number(manifest["share"], "share", 1.0),
         switching=switching,
     )
     _require_consistent(outcome, network, _whole(manifest["regions"]))
     return Regions(network, domain, outcome, dict(manifest["options"]))
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    return read_description(folder, MANIFEST, _FORMAT, _FORMAT_VERSION, _LARGEST_MANIFEST)
 
 
 def _read_certificate(data: dict[str, Any]) -> Certificate:
@@ -206,11 +203,9 @@ def _read_network(folder: Path, manifest: dict[str, Any]) -> Network:
     return network
 
 
-def _share(value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise AffineLensError(f"it covers a share of {value!r:.40}")
+def _number(value: Any, name: str, most: float = inf) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= float(value) <= most:
+        raise AffineLensError(f"its {name} cannot be {value!r:.40}")
     return float(value)
 
 

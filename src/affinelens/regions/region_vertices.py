@@ -13,9 +13,9 @@ import numpy as np
 
 from affinelens.engine import polytope_vertices, run
 from affinelens.errors import AffineLensError
-from affinelens.regions.functions import exact_halfspaces
 from affinelens.regions.keeping import kept, known
 from affinelens.regions.pattern_index import PatternIndex, most_pieces
+from affinelens.regions.region_functions import exact_halfspaces
 from affinelens.walk import Facets, Request, Selection, Vertices
 
 if TYPE_CHECKING:

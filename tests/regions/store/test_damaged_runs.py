@@ -1,0 +1,18 @@
+"""Runs with damage that their hashes do not show: each is refused, or answers everything in numbers or one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.run_mutation import run_escapes, sample_runs
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_damaged_runs_are_refused_or_answer_in_one_sentence(tmp_path: Path, seed: int) -> None:
+    found = [
+        f"mutant {number}, {place}, {question}: {error!r}"
+        for number, place, question, error in run_escapes(sample_runs(tmp_path), tmp_path, count=60, seed=seed)
+    ]
+    assert not found
