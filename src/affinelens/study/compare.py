@@ -21,9 +21,10 @@ from affinelens.domain import Domain
 from affinelens.errors import AffineLensError
 from affinelens.files.saved_directory import require_place, written_whole
 from affinelens.network import Network
+from affinelens.progress_display import ProgressOption
 from affinelens.region_set import RegionSet
 from affinelens.study.table_files import write_table
-from affinelens.walk import ProgressFunction, Status
+from affinelens.walk import Status
 
 _STEM = "comparison"
 REPORT = f"{_STEM}.md"
@@ -68,7 +69,7 @@ def compare(
     workers: int | None = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
-    progress: ProgressFunction | None = None,
+    progress: ProgressOption = None,
 ) -> Comparison:
     """Measure several networks on one domain and write a table and a figure.
 

@@ -16,11 +16,11 @@ from affinelens.domain.numbers import Numbers, from_fractions
 from affinelens.domain.output_condition import class_is
 from affinelens.errors import AffineLensError
 from affinelens.network import Network, compile_model
+from affinelens.progress_display import ProgressOption
 from affinelens.short_text import point_text
 from affinelens.verify.verdict import Result, Verdict
 from affinelens.verify.verification import verify
 from affinelens.verify.witness import Witness
-from affinelens.walk import ProgressFunction
 
 NORMS = ("linf", "l1")
 # An l1 ball in dimension d has 2**d facets.
@@ -84,7 +84,7 @@ def robust(
     engine: str = "auto",
     workers: int | None = None,
     time_limit: float | None = None,
-    progress: ProgressFunction | None = None,
+    progress: ProgressOption = None,
 ) -> Robustness:
     """Decide whether a network decides alike for all inputs within a distance of one.
 

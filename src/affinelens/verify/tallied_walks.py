@@ -9,7 +9,7 @@ from affinelens.domain import Frame
 from affinelens.engine import choose, run
 from affinelens.network import Network
 from affinelens.restrict import Clauses, restrict
-from affinelens.walk import NO_DECISIONS, Ability, Certificate, Limits, Outcome, ProgressFunction, Request, Status
+from affinelens.walk import NO_DECISIONS, Ability, Certificate, Limits, Outcome, Request, Status
 
 
 @dataclass
@@ -18,7 +18,6 @@ class TalliedWalks:
 
     engine: str
     limits: Limits
-    progress: ProgressFunction | None
     deadline: Deadline
     regions: int = 0
     engines: dict[str, None] = field(default_factory=dict)
@@ -33,7 +32,7 @@ class TalliedWalks:
         An engine that cannot keep to a condition finds all regions.
         """
         self.deadline.check()
-        request = Request(network, frame, self.engine, facets=True, vertices=vertices, progress=self.progress)
+        request = Request(network, frame, self.engine, facets=True, vertices=vertices)
         choice = choose(request, self.deadline)
         restricted = choice.restricted if choice.restricted is not None else restrict(network, frame, self.deadline)
         if not restricted.open_clauses(clauses):

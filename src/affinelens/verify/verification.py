@@ -16,13 +16,14 @@ from affinelens.domain.vnnlib.property import Constraint
 from affinelens.engine import choose, require_known
 from affinelens.errors import AffineLensError, Interrupted
 from affinelens.network import Network, compile_model
+from affinelens.progress_display import ProgressOption, shown
 from affinelens.verify.case_search import CaseSearch
 from affinelens.verify.onnx_check import OnnxCheck
 from affinelens.verify.tallied_walks import TalliedWalks
 from affinelens.verify.unsafe_set import UnsafePart
 from affinelens.verify.verdict import Result, Verdict
 from affinelens.verify.witness import Witness
-from affinelens.walk import Ability, ProgressFunction, Request, Status
+from affinelens.walk import Ability, Request, Status
 
 
 def verify(
@@ -35,7 +36,7 @@ def verify(
     engine: str = "auto",
     workers: int | None = None,
     time_limit: float | None = None,
-    progress: ProgressFunction | None = None,
+    progress: ProgressOption = None,
     until: str | None = None,
 ) -> Verdict:
     """Decide whether any input satisfies the condition of a VNN-LIB property, or of one written in Python.
@@ -101,9 +102,10 @@ def verify(
         raise error.located(str(property)) if isinstance(property, str | Path) else error from None
     _require_outputs(network, prop)
     deadline = NEVER if limits.time_limit is None else Deadline(started + limits.time_limit)
-    walks = TalliedWalks(engine, limits, progress, deadline)
+    walks = TalliedWalks(engine, limits, deadline)
     check = OnnxCheck.of(model) if until is None else None
-    verdict = _verdict(network, prop, check, walks, started, everything=all)
+    with shown(progress):
+        verdict = _verdict(network, prop, check, walks, started, everything=all)
     if walks.stopped is Status.CANCELLED:
         raise Interrupted(f"stopped by Ctrl-C; the verdict so far, {verdict}, is in .found", verdict)
     return verdict
