@@ -26,7 +26,8 @@ WORDS = [1, 2, 3, 2**63, 2**64 - 1, 2**40 + 2**17, *(int(w) for w in np.random.d
 
 @pytest.mark.parametrize("word", WORDS)
 def test_bits_are_counted_and_the_lowest_is_found(word: int) -> None:
-    assert counted(np.uint64(word)) == word.bit_count()
+    assert counted(np.uint64(word)) == count_bits(word) == word.bit_count()
+    assert lowest(np.uint64(word)) == lowest_bit(word)
     assert word >> lowest(np.uint64(word)) & 1
     assert word & ((1 << lowest(np.uint64(word))) - 1) == 0
 

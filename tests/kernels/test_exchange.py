@@ -16,6 +16,15 @@ def exchanged(table: Any, row: int, column: int, rows: int, columns: int) -> Non
     exchange(table, row, column, rows, columns)
 
 
+def test_python_runs_a_kernel_as_it_is_written() -> None:
+    """Also one that was compiled before: a call used to end the process."""
+    compiled = np.random.default_rng(11).normal(size=(4, 3))
+    written = compiled.copy()
+    exchanged(compiled, 1, 2, 4, 3)
+    exchange(written, 1, 2, 4, 3)
+    np.testing.assert_allclose(written, compiled, rtol=1e-13)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_same_values_fit_after_an_exchange(seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Lanes of eight numbers in compiled kernels, against NumPy."""
+"""Lanes of eight numbers, in compiled kernels and in Python, against NumPy."""
 
 from __future__ import annotations
 
@@ -43,12 +43,18 @@ def travel(y: Any, far: Any, out: Any) -> None:
     lanes.store(out, 0, there_and_back(lanes.load(y, 0) * 3.0, lanes.load(far, 0)))
 
 
+def everywhere(entry: Any) -> pytest.MarkDecorator:
+    """As compiled, and as Python has the same operations."""
+    return pytest.mark.parametrize("call", [entry, entry.py_func], ids=["compiled", "python"])
+
+
+@everywhere(combine)
 @pytest.mark.parametrize("seed", range(3))
-def test_arithmetic(seed: int) -> None:
+def test_arithmetic(call: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     left, right, out = rng.normal(size=20), rng.normal(size=(3, COUNT)), np.zeros((6, COUNT))
     a, b = left[3 : 3 + COUNT], right[1]
-    mask, total, largest = combine(left, right, 0.75, out)
+    mask, total, largest = call(left, right, 0.75, out)
     expected = [a + b, a - b, a * b, a / b, abs(0.75 - a) * 0.75, np.where(a > b, a, 0.75)]
     np.testing.assert_allclose(out, expected, rtol=1e-15)
     assert mask == sum(1 << i for i in range(COUNT) if a[i] > b[i])
@@ -56,28 +62,31 @@ def test_arithmetic(seed: int) -> None:
     assert largest == a.max()
 
 
-def test_nothing_is_above_or_below_what_is_not_a_number() -> None:
+@everywhere(combine)
+def test_nothing_is_above_or_below_what_is_not_a_number(call: Any) -> None:
     left, right = np.full(20, np.nan), np.ones((3, COUNT))
-    assert combine(left, right, 0.0, np.zeros((6, COUNT)))[0] == 0
+    assert call(left, right, 0.0, np.zeros((6, COUNT)))[0] == 0
     left[:], right[:] = 1.0, np.nan
-    assert combine(left, right, 0.0, np.zeros((6, COUNT)))[0] == 0
+    assert call(left, right, 0.0, np.zeros((6, COUNT)))[0] == 0
     right[:] = np.inf
-    assert combine(left, right, 0.0, np.zeros((6, COUNT)))[0] == 0
+    assert call(left, right, 0.0, np.zeros((6, COUNT)))[0] == 0
 
 
+@everywhere(bits)
 @pytest.mark.parametrize("least", range(5))
-def test_bit_sets(least: int) -> None:
+def test_bit_sets(call: Any, least: int) -> None:
     rng = np.random.default_rng(least)
     word, words = np.uint64(0b1011001), rng.integers(0, 128, 20).astype(np.uint64)
     places, signs = np.zeros(16, np.uint32), np.zeros(16, np.int8)
-    mask = bits(word, words, least, places, signs)
+    mask = call(word, words, least, places, signs)
     chosen = [i for i in range(COUNT) if int(words[1 + i] & word).bit_count() >= least]
     assert mask == sum(1 << i for i in chosen)
     assert places[2 : 2 + len(chosen)].tolist() == [100 + i for i in chosen]
     assert signs.tolist() == [-1 if i - 3 in chosen else 0 for i in range(16)]
 
 
-def test_operations_that_must_not_be_reordered_are_not() -> None:
+@everywhere(travel)
+def test_operations_that_must_not_be_reordered_are_not(call: Any) -> None:
     out = np.zeros(COUNT)
-    travel(np.full(COUNT, 0.1), np.full(COUNT, 2.0**53), out)
+    call(np.full(COUNT, 0.1), np.full(COUNT, 2.0**53), out)
     assert out.tolist() == [0.0] * COUNT

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 from numba.core.compiler_lock import global_compiler_lock
@@ -30,7 +31,7 @@ _told: ContextVar[Waiting | None] = ContextVar("who is told that kernels are com
 def telling(waiting: Waiting | None) -> Iterator[None]:
     """Kernels that are compiled meanwhile tell this function, now and then, a sentence and the seconds so far.
 
-    Without a function it is said once in the log.
+    Without a function it is said in the log, once however many kernels are compiled.
     """
     before = _told.set(waiting)
     try:
@@ -63,13 +64,17 @@ def _settle(outcome: Future[Any], compile_it: Callable[..., Any], arguments: Any
 
 
 def _announce(outcome: Future[Any], is_compiling: Callable[[], bool]) -> None:
-    started, waiting, is_logged = time.monotonic(), _told.get(), False
+    started, waiting = time.monotonic(), _told.get()
     while not wait([outcome], timeout=_PERIOD).done:
         waited = time.monotonic() - started
         if waited < _ANNOUNCE_AFTER or not is_compiling():
             continue
         if waiting is not None:
             waiting(COMPILING, waited)
-        elif not is_logged:
-            _log.warning("%s", COMPILING)
-            is_logged = True
+        else:
+            _log_once()
+
+
+@cache
+def _log_once() -> None:
+    _log.warning("%s", COMPILING)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numba as nb
 
 from affinelens.kernels.announcement import announced
-from affinelens.kernels.numba_hooks import stamp_cache, with_plain_loops
+from affinelens.kernels.numba_hooks import as_written_in_python, stamp_cache, with_plain_loops
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -28,7 +28,7 @@ _ANY_ORDER = {"contract", "reassoc", "nsz"}
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _ANY_ORDER}
 # Arrays that are only handed on need no reference counts.
 _LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False}
-# Functions that only kernels call need no way in from Python.
+# Functions that only kernels call need no way in from Python, which has them as they are written.
 _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
@@ -42,23 +42,23 @@ def entry(function: Function) -> Function:
 
 def kernel(function: Function) -> Function:
     """Compile a function for its callers."""
-    return _declared(function, **_LEAN, **_INNER)
+    return _inner(function, _LEAN)
 
 
 def inlined(function: Function) -> Function:
     """Compile a function into each of its callers: for those that are called for every region or vertex."""
-    return _declared(function, forceinline=True, **_LEAN, **_INNER)
+    return _inner(function, _LEAN, forceinline=True)
 
 
 def merged(function: Function) -> Function:
     """Compile a function only as a part of its one caller."""
-    return _declared(function, inline="always", **_LEAN, **_INNER)
+    return _inner(function, _LEAN, inline="always")
 
 
 def unreordered(function: Function) -> Function:
     """As :func:`inlined`, with operations done exactly as written."""
     # said outright, because what is not said is taken from the caller
-    return _declared(function, forceinline=True, **{**_LEAN, "fastmath": set()}, **_INNER)
+    return _inner(function, {**_LEAN, "fastmath": set()}, forceinline=True)
 
 
 def array_entry(function: Function) -> Function:
@@ -68,18 +68,18 @@ def array_entry(function: Function) -> Function:
 
 def array_kernel(function: Function) -> Function:
     """Compile a function for callers that are declared as :func:`array_entry`."""
-    return _declared(function, **_OPTIONS, **_INNER)
+    return _inner(function, _OPTIONS)
 
 
-def _declared(function: Function, **options: Any) -> Function:
-    compiled: Function = nb.njit(**options)(function)
+def _inner(function: Function, options: dict[str, Any], **more: Any) -> Function:
+    compiled: Function = as_written_in_python(nb.njit(**options, **_INNER, **more)(function))
     return compiled
 
 
 def _entry(function: Function, options: dict[str, Any], way: Callable[[Any], Any]) -> Function:
     if nb.config.DISABLE_JIT:
         return function
-    compiled: Any = _declared(function, cache=True, **options)
+    compiled: Any = nb.njit(cache=True, **options)(function)
     stamp_cache(compiled, _digest(_sources(function)))
     compiled.compile = announced(way(compiled.compile))
     result: Function = compiled

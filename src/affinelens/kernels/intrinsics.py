@@ -1,44 +1,64 @@
-"""What Numba has no words for: an index that is never negative, and eight bytes at once."""
+"""Functions that are a few machine instructions in kernels, for what Numba has no words for, and Python elsewhere."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-import numba as nb
-import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import lower_builtin
 
-from affinelens.kernels.lanes import LANES
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-if nb.config.DISABLE_JIT:
+# The type of an argument that is any C-contiguous array.
+ARRAY: Any = types.Array
 
-    def index(number: Any) -> Any:
-        return number
 
-    def load_bytes(array: Any, place: Any) -> Any:
-        return array[place : place + LANES].view(np.uint64)[0]
+def natively(build: Callable[..., Any], result: Any, *kinds: Any) -> Callable[[Function], Function]:
+    """Let kernels have the instructions that ``build`` writes in place of a function of arguments of these types.
 
-else:
+    It is given LLVM's builder and the operands; of an array that is a pointer to where its data begin.
+    """
 
-    @intrinsic
-    def index(typing_context: Any, number: Any) -> Any:
-        """A number that is known not to be negative, so that indexing by it need not ask whether it is."""
+    def declare(function: Function) -> Function:
+        class Template(AbstractTemplate):  # type: ignore[misc]
+            key = function
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            builder.assume(builder.icmp_signed(">=", arguments[0], ir.Constant(arguments[0].type, 0)))
-            return arguments[0]
+            def generic(self, given: Any, _: Any) -> Any:
+                if len(given) != len(kinds) or not all(map(self.fits, given, kinds)):
+                    return None
+                return signature(result, *(a if kind is ARRAY else kind for a, kind in zip(given, kinds, strict=True)))
 
-        return types.int64(types.int64), generate
+            def fits(self, given: Any, kind: Any) -> bool:
+                if kind is ARRAY:
+                    return isinstance(given, ARRAY)
+                return self.context.can_convert(given, kind) is not None
 
-    @intrinsic
-    def load_bytes(typing_context: Any, array: Any, place: Any) -> Any:
-        """Eight bytes from a place in a contiguous array of bytes, as one word."""
+        infer_global(function, types.Function(Template))
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            data = context.make_array(array)(context, builder, arguments[0]).data
-            word = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(64).as_pointer())
-            return builder.load(word, align=1)
+        @lower_builtin(function, *kinds)
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            operands = [
+                context.make_array(kind)(context, builder, a).data if isinstance(kind, ARRAY) else a
+                for a, kind in zip(arguments, signature.args, strict=True)
+            ]
+            made = build(builder, *operands)
+            return context.get_dummy_value() if made is None else made
 
-        return types.uint64(array, types.intp), generate
+        return function
+
+    return declare
+
+
+def _known_not_negative(builder: Any, number: Any) -> Any:
+    builder.assume(builder.icmp_signed(">=", number, ir.Constant(number.type, 0)))
+    return number
+
+
+@natively(_known_not_negative, types.int64, types.int64)
+def index(number: Any) -> Any:
+    """A number that is known not to be negative, so that indexing by it need not ask whether it is."""
+    return number

@@ -1,23 +1,23 @@
 """Eight float64 numbers at a time in kernels: loaded, combined with + - * /, compared to a mask, and summed.
 
 Lanes are what vector registers hold, so that a kernel says itself what is done side by side. Whether operations may be
-reordered is up to the kernel they are used in, as for single numbers. Compiled kernels see the type below; in the
-interpreter (``NUMBA_DISABLE_JIT=1``) lanes are arrays of eight numbers.
+reordered is up to the kernel they are used in, as for single numbers. Compiled kernels see the type below; in Python
+lanes are arrays of eight numbers. Arrays are C-contiguous, and places in them are counted flat.
 """
 
 from __future__ import annotations
 
 import operator
+from functools import partial
 from typing import Any
 
-import numba as nb
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
-from numba.core.typing import signature as typing_signature
-from numba.core.typing.templates import ConcreteTemplate, infer_global
-from numba.extending import intrinsic, lower_builtin, register_model
+from numba.extending import register_model
+
+from affinelens.kernels.intrinsics import ARRAY, natively
 
 LANES = 8
 # For each mask of eight bits, the places of its bits one after another, a byte each.
@@ -25,218 +25,174 @@ PLACES = np.array(
     [sum(i << 8 * k for k, i in enumerate(i for i in range(8) if mask >> i & 1)) for mask in range(256)],
     dtype=np.uint64,
 )
+_BIT, _BYTE, _HALF, _WORD, _DOUBLE = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
+_BITS, _BYTES, _HALVES, _WORDS, _DOUBLES = (ir.VectorType(k, LANES) for k in (_BIT, _BYTE, _HALF, _WORD, _DOUBLE))
 
-if nb.config.DISABLE_JIT:
 
-    def load(array: Any, index: Any) -> Any:
-        return array.reshape(-1)[index : index + LANES].copy()
+class _LanesType(types.Type):
+    """The type of eight numbers in compiled kernels."""
 
-    def store(array: Any, index: Any, lanes: Any) -> None:
-        array.reshape(-1)[index : index + LANES] = lanes
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
 
-    def splat(number: Any) -> Any:
-        return np.full(LANES, number)
 
-    def above(left: Any, right: Any) -> int:
-        return int(np.packbits(left > right, bitorder="little")[0])
+_LANES = _LanesType()
 
-    def chosen(mask: Any, yes: Any, no: Any) -> Any:
-        return np.where(np.unpackbits(np.array([mask], np.uint8), bitorder="little"), yes, no)
 
-    def total(lanes: Any) -> Any:
-        return lanes.sum()
+@register_model(_LanesType)
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _DOUBLES)
 
-    def largest(lanes: Any) -> Any:
-        return lanes.max()
 
-    def sharing(word: Any, words: Any, index: Any, least: Any) -> int:
-        counts = [int(w & word).bit_count() >= least for w in words[index : index + LANES]]
-        return int(np.packbits(counts, bitorder="little")[0])
+def _place(builder: Any, array: Any, index: Any, pointee: Any) -> Any:
+    """Where an element of an array is, as a pointer to something larger."""
+    return builder.bitcast(builder.gep(array, [index]), pointee.as_pointer())
 
-    def store_places(array: Any, index: Any, places: Any, start: Any) -> None:
-        array[index : index + LANES] = np.array([places]).view(np.uint8) + np.uint32(start)
 
-    def spread(mask: Any) -> Any:
-        return np.unpackbits(np.array([mask], np.uint8), bitorder="little").view(np.uint64)[0]
+def _loaded(builder: Any, array: Any, index: Any, kind: Any = _DOUBLES, align: int = 8) -> Any:
+    return builder.load(_place(builder, array, index, kind), align=align)
 
-    def store_bytes(array: Any, index: Any, word: Any) -> None:
-        array[index : index + LANES] = np.array([word]).view(array.dtype)
 
-else:
-    _double, _word = ir.DoubleType(), ir.IntType(64)
-    _vector = ir.VectorType(_double, LANES)
+def _stored(builder: Any, array: Any, index: Any, value: Any, align: int = 8) -> None:
+    builder.store(value, _place(builder, array, index, value.type), align=align)
 
-    class LanesType(types.Type):
-        """The type of eight numbers in compiled kernels."""
 
-        def __init__(self) -> None:
-            super().__init__(name="Lanes")
+def _library(builder: Any, name: str, result: Any, *operands: Any, **options: Any) -> Any:
+    """Call one of LLVM's own functions."""
+    kind = ir.FunctionType(result, [operand.type for operand in operands])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), operands, **options)
 
-    lanes_type = LanesType()
 
-    @register_model(LanesType)
-    class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
-        def __init__(self, manager: Any, kind: Any) -> None:
-            super().__init__(manager, kind, _vector)
+def _repeated(builder: Any, number: Any) -> Any:
+    kind = ir.VectorType(number.type, LANES)
+    one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(_HALF, 0))
+    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), ir.Constant(_HALVES, None))
 
-    def _place(context: Any, builder: Any, kind: Any, arguments: Any, pointee: Any) -> Any:
-        """Where an element of a C-contiguous array is, given both, as a pointer to something larger."""
-        data = context.make_array(kind)(context, builder, arguments[0]).data
-        return builder.bitcast(builder.gep(data, [arguments[1]]), pointee.as_pointer())
 
-    def _native(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
-        return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
+def _as_mask(builder: Any, bits: Any) -> Any:
+    return builder.zext(builder.bitcast(bits, _BYTE), _WORD)
 
-    def _repeated(builder: Any, kind: Any, number: Any) -> Any:
-        one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
-        return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
 
-    def _splat(builder: Any, number: Any) -> Any:
-        return _repeated(builder, _vector, number)
+def _as_bits(builder: Any, mask: Any) -> Any:
+    return builder.bitcast(builder.trunc(mask, _BYTE), _BITS)
 
-    def _mask(builder: Any, bits: Any) -> Any:
-        return builder.zext(builder.bitcast(bits, ir.IntType(LANES)), _word)
 
-    @intrinsic
-    def load(typing_context: Any, array: Any, index: Any) -> Any:
-        """Eight numbers from a place in a contiguous array, counted flat."""
+@natively(_loaded, _LANES, ARRAY, types.intp)
+def load(array: Any, index: Any) -> Any:
+    """Eight numbers from a place in an array."""
+    return array.reshape(-1)[index : index + LANES].copy()
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.load(_place(context, builder, array, arguments, _vector), align=8)
 
-        return lanes_type(array, types.intp), generate
+@natively(_stored, types.void, ARRAY, types.intp, _LANES)
+def store(array: Any, index: Any, lanes: Any) -> None:
+    """Write eight numbers to a place in an array."""
+    array.reshape(-1)[index : index + LANES] = lanes
 
-    @intrinsic
-    def store(typing_context: Any, array: Any, index: Any, lanes: Any) -> Any:
-        """Write eight numbers to a place in a contiguous array, counted flat."""
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            builder.store(arguments[2], _place(context, builder, array, arguments, _vector), align=8)
-            return context.get_dummy_value()
+@natively(_repeated, _LANES, types.float64)
+def splat(number: Any) -> Any:
+    """The same number eight times."""
+    return np.full(LANES, number)
 
-        return types.void(array, types.intp, lanes_type), generate
 
-    @intrinsic
-    def splat(typing_context: Any, number: Any) -> Any:
-        """The same number eight times."""
+@natively(lambda builder, *both: _as_mask(builder, builder.fcmp_ordered(">", *both)), types.int64, _LANES, _LANES)
+def above(left: Any, right: Any) -> int:
+    """In which lanes the left is greater than the right, as the lowest eight bits of an int64."""
+    return _mask_of(left > right)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return _splat(builder, arguments[0])
 
-        return lanes_type(types.float64), generate
+@natively(
+    lambda builder, mask, yes, no: builder.select(_as_bits(builder, mask), yes, no), _LANES, types.int64, _LANES, _LANES
+)
+def chosen(mask: Any, yes: Any, no: Any) -> Any:
+    """One number or another in each lane, as the bits of a mask say."""
+    return np.where(_bits_of(mask), yes, no)
 
-    @intrinsic
-    def above(typing_context: Any, left: Any, right: Any) -> Any:
-        """In which lanes the left is greater than the right, as the lowest eight bits of an int64."""
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return _mask(builder, builder.fcmp_ordered(">", *arguments))
+@natively(
+    lambda builder, lanes: _library(
+        builder, "llvm.vector.reduce.fadd.v8f64", _DOUBLE, ir.Constant(_DOUBLE, -0.0), lanes
+    ),
+    types.float64, _LANES,
+)  # fmt: skip
+def total(lanes: Any) -> Any:
+    """The sum of eight numbers, in any order."""
+    return lanes.sum()
 
-        return types.int64(lanes_type, lanes_type), generate
 
-    @intrinsic
-    def chosen(typing_context: Any, mask: Any, yes: Any, no: Any) -> Any:
-        """One number or another in each lane, as the bits of a mask say."""
+@natively(
+    lambda builder, lanes: _library(
+        builder, "llvm.vector.reduce.fmax.v8f64", _DOUBLE, lanes, fastmath=("nnan", "nsz")
+    ),
+    types.float64, _LANES,
+)  # fmt: skip
+def largest(lanes: Any) -> Any:
+    """The largest of eight numbers that are not NaN."""
+    return lanes.max()
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            bits = builder.bitcast(builder.trunc(arguments[0], ir.IntType(LANES)), ir.VectorType(ir.IntType(1), LANES))
-            return builder.select(bits, arguments[1], arguments[2])
 
-        return lanes_type(types.int64, lanes_type, lanes_type), generate
+def _compare_shared(builder: Any, word: Any, words: Any, index: Any, least: Any) -> Any:
+    shared = builder.and_(_loaded(builder, words, index, _WORDS), _repeated(builder, word))
+    counts = _library(builder, "llvm.ctpop.v8i64", _WORDS, shared)
+    return _as_mask(builder, builder.icmp_signed(">=", counts, _repeated(builder, least)))
 
-    @intrinsic
-    def total(typing_context: Any, lanes: Any) -> Any:
-        """The sum of eight numbers, in any order."""
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            function = _native(builder, "llvm.vector.reduce.fadd.v8f64", _double, _double, _vector)
-            return builder.call(function, [ir.Constant(_double, -0.0), arguments[0]])
+@natively(_compare_shared, types.int64, types.uint64, ARRAY, types.intp, types.int64)
+def sharing(word: Any, words: Any, index: Any, least: Any) -> int:
+    """Which of eight bit sets from a place in an array share at least a number of bits with a given one."""
+    return _mask_of([int(w & word).bit_count() >= least for w in words[index : index + LANES]])
 
-        return types.float64(lanes_type), generate
 
-    @intrinsic
-    def largest(typing_context: Any, lanes: Any) -> Any:
-        """The largest of eight numbers that are not NaN."""
+def _store_sums(builder: Any, array: Any, index: Any, places: Any, start: Any) -> None:
+    offsets = builder.zext(builder.bitcast(places, _BYTES), _HALVES)
+    first = _repeated(builder, builder.trunc(start, _HALF))
+    _stored(builder, array, index, builder.add(offsets, first), align=4)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            function = _native(builder, "llvm.vector.reduce.fmax.v8f64", _double, _vector)
-            return builder.call(function, [arguments[0]], fastmath=("nnan", "nsz"))
 
-        return types.float64(lanes_type), generate
+@natively(_store_sums, types.void, ARRAY, types.intp, types.uint64, types.int64)
+def store_places(array: Any, index: Any, places: Any, start: Any) -> None:
+    """Write eight bytes, plus a number each, to a place in an array of uint32."""
+    array[index : index + LANES] = np.array([places]).view(np.uint8) + np.uint32(start)
 
-    @intrinsic
-    def sharing(typing_context: Any, word: Any, words: Any, index: Any, least: Any) -> Any:
-        """Which of eight bit sets from a place in an array share at least a number of bits with a given one."""
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = ir.VectorType(_word, LANES)
-            found = builder.load(_place(context, builder, words, arguments[1:], kind), align=8)
-            count = _native(builder, "llvm.ctpop.v8i64", kind, kind)
-            counts = builder.call(count, [builder.and_(found, _repeated(builder, kind, arguments[0]))])
-            return _mask(builder, builder.icmp_signed(">=", counts, _repeated(builder, kind, arguments[3])))
+@natively(
+    lambda builder, mask: builder.bitcast(builder.zext(_as_bits(builder, mask), _BYTES), _WORD),
+    types.uint64, types.int64,
+)  # fmt: skip
+def spread(mask: Any) -> Any:
+    """Eight bits as eight bytes of 0 or 1."""
+    return _bits_of(mask).view(np.uint64)[0]
 
-        return types.int64(types.uint64, words, types.intp, types.int64), generate
 
-    @intrinsic
-    def store_places(typing_context: Any, array: Any, index: Any, places: Any, start: Any) -> Any:
-        """Write eight bytes, plus a number each, to a place in an array of uint32."""
+@natively(partial(_loaded, kind=_WORD, align=1), types.uint64, ARRAY, types.intp)
+def load_bytes(array: Any, index: Any) -> Any:
+    """Eight bytes from a place in an array of bytes, as one word."""
+    return array[index : index + LANES].view(np.uint64)[0]
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = ir.VectorType(ir.IntType(32), LANES)
-            offsets = builder.zext(builder.bitcast(arguments[2], ir.VectorType(ir.IntType(8), LANES)), kind)
-            first = _repeated(builder, kind, builder.trunc(arguments[3], ir.IntType(32)))
-            place = _place(context, builder, array, arguments, kind)
-            builder.store(builder.add(offsets, first), place, align=4)
-            return context.get_dummy_value()
 
-        return types.void(array, types.intp, types.uint64, types.int64), generate
+@natively(partial(_stored, align=1), types.void, ARRAY, types.intp, types.uint64)
+def store_bytes(array: Any, index: Any, word: Any) -> None:
+    """Write eight bytes to a place in an array of bytes."""
+    array[index : index + LANES] = np.array([word]).view(array.dtype)
 
-    @intrinsic
-    def spread(typing_context: Any, mask: Any) -> Any:
-        """Eight bits as eight bytes of 0 or 1."""
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            bits = builder.bitcast(builder.trunc(arguments[0], ir.IntType(LANES)), ir.VectorType(ir.IntType(1), LANES))
-            return builder.bitcast(builder.zext(bits, ir.VectorType(ir.IntType(8), LANES)), _word)
+def _mask_of(bits: Any) -> int:
+    return int(np.packbits(bits, bitorder="little")[0])
 
-        return types.uint64(types.int64), generate
 
-    @intrinsic
-    def store_bytes(typing_context: Any, array: Any, index: Any, word: Any) -> Any:
-        """Write eight bytes to a place in an array of bytes."""
+def _bits_of(mask: Any) -> Any:
+    return np.unpackbits(np.array([mask], np.uint8), bitorder="little")
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            builder.store(arguments[2], _place(context, builder, array, arguments, _word), align=1)
-            return context.get_dummy_value()
 
-        return types.void(array, types.intp, types.uint64), generate
+def _combined(name: str, builder: Any, *operands: Any) -> Any:
+    """Lanes and lanes, or lanes and one number."""
+    return getattr(builder, name)(*(a if a.type == _DOUBLES else _repeated(builder, a) for a in operands))
 
-    def _define(function: Any, build: str) -> None:
-        """Let an operator of two numbers also take lanes, and lanes with one number."""
-        pairs = (lanes_type, lanes_type), (lanes_type, types.float64), (types.float64, lanes_type)
 
-        @infer_global(function)
-        class LanesTemplate(ConcreteTemplate):  # type: ignore[misc]
-            cases = [typing_signature(lanes_type, *pair) for pair in pairs]  # noqa: RUF012
-
-        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kinds = zip(arguments, signature.args, strict=True)
-            operands = [a if kind == lanes_type else _splat(builder, a) for a, kind in kinds]
-            return getattr(builder, build)(*operands)
-
-        for pair in pairs:
-            lower_builtin(function, *pair)(lower)
-
-    for _function, _build in (
-        (operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul"), (operator.truediv, "fdiv"),
-    ):  # fmt: skip
-        _define(_function, _build)
-
-    @infer_global(abs)
-    class _AbsoluteTemplate(ConcreteTemplate):  # type: ignore[misc]
-        cases = [typing_signature(lanes_type, lanes_type)]  # noqa: RUF012
-
-    @lower_builtin(abs, lanes_type)
-    def _absolute(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.call(_native(builder, "llvm.fabs.v8f64", _vector, _vector), arguments)
+for _function, _name in (
+    (operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul"), (operator.truediv, "fdiv"),
+):  # fmt: skip
+    for _pair in ((_LANES, _LANES), (_LANES, types.float64), (types.float64, _LANES)):
+        natively(partial(_combined, _name), _LANES, *_pair)(_function)
+natively(lambda builder, lanes: _library(builder, "llvm.fabs.v8f64", _DOUBLES, lanes), _LANES, _LANES)(abs)

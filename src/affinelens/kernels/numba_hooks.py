@@ -1,7 +1,8 @@
-"""What kernels need of Numba and it has no option for: a cache that sees every source, and loops left as written.
+"""What kernels need of Numba and it has no option for: a cache that sees every source, loops left as written, and
+functions for kernels alone that can be called all the same.
 
-Both are done through attributes that Numba does not promise to keep. Without one of them kernels would be stale or slow
-and nobody would know, so a missing one is refused as soon as a kernel is declared.
+The first two are done through attributes that Numba does not promise to keep. Without one of them kernels would be
+stale or slow and nobody would know, so a missing one is refused as soon as a kernel is declared.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba as nb
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
+from numba.core.registry import CPUDispatcher, cpu_target
 
 from affinelens.errors import AffineLensError
 
@@ -63,6 +64,20 @@ def with_plain_loops(compile_it: Callable[..., Any]) -> Callable[..., Any]:
                 del codegen._pass_builder
 
     return compile_plainly
+
+
+class _Inner(CPUDispatcher):  # type: ignore[misc]
+    """A function that was compiled without a way in from Python, through which Numba would go nevertheless."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.py_func(*arguments)
+
+
+def as_written_in_python(compiled: Any) -> Any:
+    """Let Python run a function for kernels alone as it is written."""
+    if isinstance(compiled, CPUDispatcher):
+        compiled.__class__ = _Inner
+    return compiled
 
 
 def required(owner: Any, name: str) -> Any:

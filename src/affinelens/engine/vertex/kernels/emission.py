@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.kernels.intrinsics import load_bytes
+
 from affinelens.engine.vertex.kernels.row_values import value_at
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program_records import Program
@@ -14,7 +14,7 @@ from affinelens.engine.vertex.layout.stack_records import Counters
 from affinelens.engine.vertex.layout.state import Arena, Results, Rows, Stack, State
 from affinelens.kernels.bits import NONE, ONE, ZERO, count_bits, lowest_bit
 from affinelens.kernels.compilation import inlined, kernel, unreordered
-from affinelens.kernels.lanes import LANES, above, load, splat, store, store_bytes
+from affinelens.kernels.lanes import LANES, above, load, load_bytes, splat, store, store_bytes
 
 _LOWEST_BITS = np.uint64(0x0101010101010101)
 
