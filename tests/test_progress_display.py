@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import affinelens as al
+from affinelens.progress import Progress, doing, steps, who_is_told
 from affinelens.progress_display import progress_text, shown
-from affinelens.walk import Progress, steps, who_is_told
 from support.random_networks import random_layers
 
 
@@ -33,11 +33,11 @@ def test_a_long_walk_says_how_much_of_the_domain_is_done() -> None:
 
 
 def test_a_loop_tells_what_it_does_and_how_much_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("affinelens.walk.progress._REPORT_EVERY", 0.0)
+    monkeypatch.setattr("affinelens.progress._REPORT_EVERY", 0.0)
     seen: list[Progress] = []
-    with shown(seen.append):
-        assert list(steps("abcd", "spelling")) == list("abcd")
-    assert [(update.note, update.share) for update in seen] == [("spelling", k / 4) for k in range(4)]
+    with shown(seen.append), doing("counting"):
+        assert list(steps(4)) == [0, 1, 2, 3]
+    assert [(update.note, update.share) for update in seen] == [("counting", k / 4) for k in range(4)]
 
 
 def test_what_is_inside_tells_the_outer_caller_unless_it_has_its_own() -> None:

@@ -20,12 +20,13 @@ from affinelens.domain import (
 from affinelens.errors import AffineLensError, AffineLensWarning, Interrupted, MissingExtraError
 from affinelens.inspection import Inspection, inspect
 from affinelens.network import Network, network
+from affinelens.progress import Progress
 from affinelens.region_set import RegionSet
 from affinelens.regions import Region
 from affinelens.track import Tracker, TrainingRecord, load_record, track
 from affinelens.verify import Robustness, Verdict, Witness, robust, verify
 from affinelens.version import __version__
-from affinelens.walk import Certificate, Progress, Status
+from affinelens.walk import Certificate, Status
 
 __all__ = [
     "AffineLensError",

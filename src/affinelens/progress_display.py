@@ -10,7 +10,8 @@ from html import escape
 from typing import Any, TypeVar
 
 from affinelens.errors import AffineLensError
-from affinelens.walk import Progress, ProgressFunction, shown_counts, telling_of_progress
+from affinelens.progress import Progress, ProgressFunction, telling_of_progress
+from affinelens.short_text import shown_counts
 
 Update = TypeVar("Update")
 ProgressOption = bool | ProgressFunction | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from itertools import islice
@@ -47,6 +47,17 @@ def power_of_ten(exponent: float, *, up: bool = False) -> str:
     digit = 10 ** (exponent - whole)
     digit = ceil(digit) if up else round(digit)
     return f"{digit} x 10^{whole}" if digit < 10 else f"10^{whole + 1}"
+
+
+def shown_counts(counts: Sequence[int], room: int) -> str:
+    """Counts stage by stage in at most so many characters: the first and as many of the last as fit, or nothing."""
+    texts = [f"{count:,}" for count in counts]
+    for left_out in range(len(texts) - 1):
+        shown = texts if left_out == 0 else [texts[0], "...", *texts[1 + left_out :]]
+        line = " -> ".join(shown)
+        if len(line) <= room:
+            return line
+    return texts[-1] if texts and len(texts[-1]) <= room else ""
 
 
 def as_html(texts: Mapping[str, str]) -> str:

@@ -12,7 +12,8 @@ import affinelens as al
 from affinelens.engine.linear_program import interior_point
 from affinelens.engine.vertex.driver import warm_up
 from affinelens.kernels import announcement
-from affinelens.kernels.announcement import COMPILING, announced, telling
+from affinelens.kernels.announcement import COMPILING, announced
+from affinelens.progress import Progress, telling_of_progress
 
 LAYERS = [(np.ones((2, 1)), np.zeros(2)), (np.ones((1, 2)), np.zeros(1))]
 
@@ -31,15 +32,15 @@ def compile_something() -> str:
 
 
 def test_who_waits_is_told() -> None:
-    told: list[tuple[str, float]] = []
-    with telling(lambda note, seconds: told.append((note, seconds))):
+    told: list[Progress] = []
+    with telling_of_progress(told.append):
         assert compile_something() == "compiled"
-    assert {note for note, _ in told} == {COMPILING}
-    assert [seconds for _, seconds in told] == sorted({seconds for _, seconds in told})
+    assert {update.note for update in told} == {COMPILING}
+    assert [update.seconds for update in told] == sorted({update.seconds for update in told})
 
 
 def test_otherwise_it_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    with telling(lambda note, seconds: None):
+    with telling_of_progress(lambda update: None):
         compile_something()
     assert not caplog.records
     compile_something()

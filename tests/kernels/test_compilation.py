@@ -86,7 +86,8 @@ def room(tmp_path: Path) -> Path:
     """A package with the real kernels folder, and a room in which one kernel uses another of a deeper folder."""
     package = tmp_path / "affinelens"
     shutil.copytree(PACKAGE / "kernels", package / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(PACKAGE / "errors.py", package)
+    for needed in ("errors.py", "progress.py"):
+        shutil.copy(PACKAGE / needed, package)
     deep = package / "room" / "part" / "deep"
     deep.mkdir(parents=True)
     for folder in (package, package / "other", deep.parent.parent, deep.parent, deep):

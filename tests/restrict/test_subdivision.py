@@ -14,8 +14,8 @@ from affinelens.engine import vertex
 from affinelens.network import Network, PiecewiseLinear
 from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.nonlinear import rectify
+from affinelens.progress import Progress
 from affinelens.restrict import restrict, subdivision
-from affinelens.walk import Progress
 from support.random_networks import dense_network, random_layers, rational_points, small_box
 from support.walks import all_ways, facets_by_pattern, walked
 

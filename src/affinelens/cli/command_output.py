@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from affinelens.walk import Outcome, Status, shown_counts
+from affinelens.short_text import shown_counts
+from affinelens.walk import Outcome, Status
 
 FAILED = 1
 BAD_INPUT = 2

@@ -11,8 +11,9 @@ from affinelens.deadline import NEVER, Deadline
 from affinelens.engine.linear_program import LinearProgramEngine
 from affinelens.engine.vertex import CountEngine, VertexEngine
 from affinelens.errors import AffineLensError
+from affinelens.progress import Progress, ProgressFunction
 from affinelens.restrict import RestrictedNetwork, restrict
-from affinelens.walk import Ability, Engine, Progress, ProgressFunction, Request
+from affinelens.walk import Ability, Engine, Request
 
 AUTO = "auto"
 # The fastest first: of those that can do what is asked, the first that fits is chosen. The last one fits everywhere.

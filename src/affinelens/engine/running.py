@@ -9,8 +9,8 @@ import numpy as np
 
 from affinelens.deadline import NEVER, Deadline, TimeIsUp
 from affinelens.engine.choice import Choice, choose
-from affinelens.kernels.announcement import telling
-from affinelens.walk import NO_DECISIONS, Outcome, Request, Status, waiting_for
+from affinelens.progress import telling_of_progress
+from affinelens.walk import NO_DECISIONS, Outcome, Request, Status
 
 
 def run(request: Request, choice: Choice | None = None) -> Outcome:
@@ -35,7 +35,7 @@ def run(request: Request, choice: Choice | None = None) -> Outcome:
 
 def perform(choice: Choice, request: Request, deadline: Deadline) -> Outcome:
     """One walk of one engine: whatever is walked, is walked by this call."""
-    with telling(waiting_for(request.progress)), np.errstate(all="ignore"):  # a bound that overflows proves nothing
+    with telling_of_progress(request.progress), np.errstate(all="ignore"):  # a bound that overflows proves nothing
         outcome = choice.engine.walk(request, choice.restricted, deadline)
     return replace(outcome, restricted=choice.restricted)
 

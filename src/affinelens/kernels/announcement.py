@@ -1,6 +1,7 @@
 """Saying that kernels are being compiled, when that takes a while.
 
 The first use after an installation compiles them; later ones read them from a cache, about which nothing is said.
+Whoever is told of progress hears it; otherwise it is said in the log, once however many kernels are compiled.
 """
 
 from __future__ import annotations
@@ -8,36 +9,21 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.event import install_recorder
 
+from affinelens.progress import Progress, who_is_told
+
 COMPILING = "compiling kernels, once"
 # Compiling that takes less than this is not worth a word.
 _ANNOUNCE_AFTER = 1.5
 _PERIOD = 0.1
-Waiting = Callable[[str, float], object]
 _log = logging.getLogger("affinelens")
-_told: ContextVar[Waiting | None] = ContextVar("who is told that kernels are compiled", default=None)
-
-
-@contextmanager
-def telling(waiting: Waiting | None) -> Iterator[None]:
-    """Kernels that are compiled meanwhile tell this function, now and then, a sentence and the seconds so far.
-
-    Without a function it is said in the log, once however many kernels are compiled.
-    """
-    before = _told.set(waiting)
-    try:
-        yield
-    finally:
-        _told.reset(before)
 
 
 def announced(compile_it: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,13 +50,13 @@ def _settle(outcome: Future[Any], compile_it: Callable[..., Any], arguments: Any
 
 
 def _announce(outcome: Future[Any], is_compiling: Callable[[], bool]) -> None:
-    started, waiting = time.monotonic(), _told.get()
+    started, told = time.monotonic(), who_is_told()
     while not wait([outcome], timeout=_PERIOD).done:
         waited = time.monotonic() - started
         if waited < _ANNOUNCE_AFTER or not is_compiling():
             continue
-        if waiting is not None:
-            waiting(COMPILING, waited)
+        if told is not None:
+            told(Progress(0, (), waited, COMPILING))
         else:
             _log_once()
 

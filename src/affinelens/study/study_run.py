@@ -142,7 +142,7 @@ def _begun(study: Study, directory: Path, seeds: int, data: Any, model: Any, *, 
 def _train(results: Results, processes: int, progress: Callable[[StudyProgress], None] | None) -> None:
     """Train and measure what is not there yet."""
     from affinelens.engine import prepare
-    from affinelens.kernels.announcement import telling
+    from affinelens.progress import telling_of_progress
     from affinelens.study.side_by_side import perform_all
     from affinelens.study.training_worker import Task
 
@@ -161,7 +161,7 @@ def _train(results: Results, processes: int, progress: Callable[[StudyProgress],
             seconds = time.monotonic() - started
             progress(StudyProgress(runs_done, networks, epochs_done, epochs, seconds, note))
 
-    with telling(None if progress is None else lambda note, _: tell(0, 0, note)):
+    with telling_of_progress(lambda update: tell(0, 0, update.note)):
         prepare()
     perform_all(left, processes, tell)
     tell(networks, epochs, "drawing")

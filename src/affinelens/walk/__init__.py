@@ -7,15 +7,6 @@ from affinelens.walk.hyperplanes import Hyperplanes
 from affinelens.walk.job import WHOLE_DOMAIN, Job
 from affinelens.walk.limits import Limits
 from affinelens.walk.outcome import Outcome
-from affinelens.walk.progress import (
-    Progress,
-    ProgressFunction,
-    shown_counts,
-    steps,
-    telling_of_progress,
-    waiting_for,
-    who_is_told,
-)
 from affinelens.walk.request import Ability, Request
 from affinelens.walk.selection import EVERYTHING, Selected, Selection
 from affinelens.walk.sink import Sink
@@ -36,8 +27,6 @@ __all__ = [
     "JoinedLater",
     "Limits",
     "Outcome",
-    "Progress",
-    "ProgressFunction",
     "Request",
     "Restriction",
     "Selected",
@@ -45,9 +34,4 @@ __all__ = [
     "Sink",
     "Status",
     "Vertices",
-    "shown_counts",
-    "steps",
-    "telling_of_progress",
-    "waiting_for",
-    "who_is_told",
 ]

@@ -7,11 +7,11 @@ from enum import Enum
 
 from affinelens.domain import Frame
 from affinelens.network import Network
+from affinelens.progress import ProgressFunction, who_is_told
 from affinelens.restrict import Clauses, RestrictedNetwork
 from affinelens.walk.columns import Columns
 from affinelens.walk.job import WHOLE_DOMAIN, Job
 from affinelens.walk.limits import Limits
-from affinelens.walk.progress import ProgressFunction, who_is_told
 from affinelens.walk.selection import Selection
 from affinelens.walk.sink import Sink
 

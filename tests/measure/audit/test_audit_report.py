@@ -143,7 +143,7 @@ def test_completeness_of_an_incomplete_run_is_not_claimed() -> None:
     assert report.passed
     assert report["points"].finding is report["facet lists"].finding is Finding.PROVED
     assert report["complete"].finding is Finding.OPEN
-    assert "max_regions" in report["complete"].detail
+    assert "limit of regions" in report["complete"].detail
     assert "of 1,000 lie in exactly one region" in report["random points"].detail
 
 

@@ -26,7 +26,8 @@ from affinelens.engine.linear_program.helpers import Place, Pool, Task
 from affinelens.engine.linear_program.parent_cell import Parent
 from affinelens.engine.linear_program.problem import Cell, Problem, Witness
 from affinelens.engine.linear_program.proofs import Ledger
-from affinelens.walk import Certificate, Columns, Facets, Job, Outcome, Progress, Request, Sink, Status
+from affinelens.progress import Progress
+from affinelens.walk import Certificate, Columns, Facets, Job, Outcome, Request, Sink, Status
 
 _HELPERS_AFTER = 1.0
 _REPORT_EVERY = 0.1

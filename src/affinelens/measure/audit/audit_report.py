@@ -25,6 +25,7 @@ from affinelens.measure.audit.random_points import drawn_points, network_agrees
 from affinelens.measure.audit.stated_facets import beyond_and_mutual, first_misfit
 from affinelens.measure.audit.stated_patterns import StatedPatterns, first_repeated
 from affinelens.measure.geometry.volumes import domain_volume, volume_shares
+from affinelens.progress import doing
 from affinelens.regions import Regions, all_vertices, located_coordinates, neighbor_values
 
 # What of a check that failed keeps others from being looked at.
@@ -142,7 +143,8 @@ def _checks(regions: Regions, samples: int, seed: int) -> Iterator[Check]:
     found: dict[str, Check] = {}
     for name, check, needed in steps:
         unseen = _why_not(regions, name, [found[other] for other in needed])
-        found[name] = Check(name, *(check(regions) if unseen is None else (Finding.OPEN, 0, unseen)))
+        with doing(f"checking {name}"):
+            found[name] = Check(name, *(check(regions) if unseen is None else (Finding.OPEN, 0, unseen)))
     yield from found.values()
     yield Check("complete", *_complete(regions, found))
 

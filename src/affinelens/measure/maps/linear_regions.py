@@ -20,6 +20,7 @@ from affinelens.blocks import blocks
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_maps
 from affinelens.measure.topology.adjacency import adjacency
 from affinelens.network import Network
+from affinelens.progress import doing
 from affinelens.regions import Regions, exact_functions, kept
 from affinelens.short_text import counted
 
@@ -60,7 +61,8 @@ class LinearRegions:
 @kept
 def linear_regions(regions: Regions) -> LinearRegions:
     """Which regions make up a linear region together."""
-    maps = equal_maps(regions)
+    with doing("comparing affine maps"):
+        maps = equal_maps(regions)
     neighbors = adjacency(regions)
     joins = maps[neighbors.regions] == maps[neighbors.neighbors]
     return LinearRegions(neighbors.components(joins), maps)

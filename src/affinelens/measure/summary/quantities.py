@@ -20,6 +20,7 @@ from affinelens.measure.geometry.inscribed_balls import inscribed_balls, vertex_
 from affinelens.measure.geometry.volumes import centroids, volume_errors, volumes
 from affinelens.measure.maps.affine_maps import affine_maps
 from affinelens.measure.maps.slopes import slopes
+from affinelens.progress import doing
 from affinelens.regions import Regions, all_vertices, kept
 
 Array = NDArray[Any]
@@ -46,7 +47,8 @@ def require_columns(names: Collection[str]) -> None:
 def quantity(regions: Regions, name: str) -> NDArray[Any]:
     """A quantity of every region by its name; what it is made from is computed once and kept with the set."""
     require_columns([name])
-    return _QUANTITIES[name][1](regions)
+    with doing(f"computing {name}"):
+        return _QUANTITIES[name][1](regions)
 
 
 def flat_columns(regions: Regions, names: Collection[str]) -> Computed:

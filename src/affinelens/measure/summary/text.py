@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from affinelens.walk import shown_counts
+from affinelens.short_text import shown_counts
 
 if TYPE_CHECKING:
     from affinelens.regions import Regions

@@ -16,9 +16,10 @@ from affinelens.engine.vertex.driver.threads import Task, Walk
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.state import State
 from affinelens.engine.vertex.polytope_vertices import polytope_vertices
+from affinelens.progress import Progress
 from affinelens.restrict import RestrictedNetwork
 from affinelens.walk import (
-    EVERYTHING, NO_DECISIONS, Columns, Facets, Hyperplanes, Job, Outcome, Progress, Selected, Status,
+    EVERYTHING, NO_DECISIONS, Columns, Facets, Hyperplanes, Job, Outcome, Selected, Status,
 )  # fmt: skip
 
 

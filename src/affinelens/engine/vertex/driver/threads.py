@@ -28,9 +28,10 @@ from affinelens.engine.vertex.layout.program import Compiled, compile_program
 from affinelens.engine.vertex.driver.open_work import half_of_section, pending_share, single_child
 from affinelens.engine.vertex.layout.first_state import new_state
 from affinelens.engine.vertex.layout.state import State
+from affinelens.progress import Progress
 from affinelens.restrict import RestrictedNetwork
 from affinelens.walk import (
-    Certificate, Columns, Facets, Job, JoinedLater, Outcome, Progress, Request, Selected, Status, Vertices,
+    Certificate, Columns, Facets, Job, JoinedLater, Outcome, Request, Selected, Status, Vertices,
 )  # fmt: skip
 from affinelens.array_types import Floats
 

@@ -191,10 +191,10 @@ class State(NamedTuple):
         return self._replace(control=self._counters_without_findings(), results=Results(*nothing))
 
     def taken_up(self, compiled: Compiled, results: int) -> State:
-        """The same walk with room for results again."""
+        """A copy of the walk with room for results again: what it was taken from can be taken up another time."""
         control, words = self.control, self.stack.used.shape[1]
         room = room_for_results(compiled, results, words, bool(control.facet_column), bool(control.vertex_column))
-        return self._replace(results=room)
+        return self.copied()._replace(results=room)
 
     def copied(self) -> State:
         """An independent copy of the walk, without its results."""

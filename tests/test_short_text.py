@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from affinelens.walk import shown_counts
+from affinelens.short_text import shown_counts
 
 
 @pytest.mark.parametrize("room", [4, 10, 20, 40, 80, 400])

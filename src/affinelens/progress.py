@@ -1,21 +1,17 @@
 """How far something is: snapshots, who is told of them, and loops that tell.
 
-A public call says with :func:`telling_of_progress` who is told while it lasts. Walks and long loops inside it tell that
-one, so that nothing in between has to hand a function on.
+A public call says with :func:`telling_of_progress` who is told while it lasts. Walks, long loops and compilers inside
+it tell that one, so that nothing in between has to hand a function on.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeVar
 
-from affinelens.kernels.announcement import telling
-
-Item = TypeVar("Item")
 _REPORT_EVERY = 0.1
 
 
@@ -67,17 +63,27 @@ class Progress:
 
 ProgressFunction = Callable[[Progress], None]
 _told: ContextVar[ProgressFunction | None] = ContextVar("who is told of progress", default=None)
+_doing: ContextVar[str] = ContextVar("what loops do", default="computing")
 
 
 @contextmanager
-def telling_of_progress(progress: ProgressFunction) -> Iterator[None]:
-    """Walks and loops inside tell this function how far they are, and kernels that they are compiled."""
+def telling_of_progress(progress: ProgressFunction | None) -> Iterator[None]:
+    """Whatever is done inside tells this function how far it is; None: nobody."""
     before = _told.set(progress)
     try:
-        with telling(waiting_for(progress)):
-            yield
+        yield
     finally:
         _told.reset(before)
+
+
+@contextmanager
+def doing(note: str) -> Iterator[None]:
+    """Loops inside say that this is what they do."""
+    before = _doing.set(note)
+    try:
+        yield
+    finally:
+        _doing.reset(before)
 
 
 def who_is_told() -> ProgressFunction | None:
@@ -85,31 +91,13 @@ def who_is_told() -> ProgressFunction | None:
     return _told.get()
 
 
-def steps(items: Sequence[Item], doing: str) -> Iterator[Item]:
-    """The items of a loop that takes long; whoever is told of progress hears what is done and how much of it."""
-    told = who_is_told()
+def steps(count: int) -> Iterator[int]:
+    """0, 1, ... of a loop that may take long; whoever is told of progress hears what is done and how much of it."""
+    told = _told.get()
     started = reported = time.monotonic()
-    for done, item in enumerate(items):
+    for done in range(count):
         now = time.monotonic()
         if told is not None and now - reported >= _REPORT_EVERY:
             reported = now
-            told(Progress(0, (), now - started, doing, done / len(items)))
-        yield item
-
-
-def shown_counts(counts: Sequence[int], room: int) -> str:
-    """Counts stage by stage in at most so many characters: the first and as many of the last as fit, or nothing."""
-    texts = [f"{count:,}" for count in counts]
-    for left_out in range(len(texts) - 1):
-        shown = texts if left_out == 0 else [texts[0], "...", *texts[1 + left_out :]]
-        line = " -> ".join(shown)
-        if len(line) <= room:
-            return line
-    return texts[-1] if texts and len(texts[-1]) <= room else ""
-
-
-def waiting_for(progress: ProgressFunction | None) -> Callable[[str, float], None] | None:
-    """Tells a progress function what the walk is waiting for, and for how long."""
-    if progress is None:
-        return None
-    return lambda note, seconds: progress(Progress(0, (), seconds, note))
+            told(Progress(0, (), now - started, _doing.get(), done / count))
+        yield done
