@@ -94,12 +94,11 @@ def test_open_work_of_a_stopped_walk_is_the_rest(engine: str, step: int, workers
         assert found == [row.tobytes() for row in whole.patterns]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_open_work_can_be_taken_up_twice(engine: str) -> None:
-    stopped = ask(engine, limits=Limits(max_regions=7, workers=1))
-    first, second = (ask(engine, open_work=stopped.open_work) for _ in range(2))
+def test_open_work_of_linear_programs_can_be_taken_up_twice() -> None:
+    stopped = ask("linear_program", limits=Limits(max_regions=7, workers=1))
+    first, second = (ask("linear_program", open_work=stopped.open_work) for _ in range(2))
     np.testing.assert_array_equal(first.patterns, second.patterns)
-    assert stopped.regions + first.regions == ask(engine).regions
+    assert stopped.regions + first.regions == ask("linear_program").regions
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -79,6 +79,16 @@ def test_an_l1_ball_is_smaller_and_bounds_cut_it() -> None:
     assert not al.robust(layers, [0.0, 0.0], 1.5, norm="l1", label=1)
 
 
+def test_the_input_and_its_limits_are_taken_exactly() -> None:
+    """The network decides for class 0 from 1/3 on, up to and including it."""
+    third = Fraction(1, 3)
+    layers = [([[1.0]], [0.0]), ([[3.0], [0.0]], [0.0, 1.0])]
+    assert al.robust(layers, [third + 1], 1)
+    assert not al.robust(layers, [third + 1], 1 + Fraction(1, 10**30))
+    assert al.robust(layers, [third + 1], 2, bounds=([third], [1]))
+    assert not al.robust(layers, np.float64(third + 1), 1, bounds=[0, 5])  # that float64 is below 4/3
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -93,8 +103,19 @@ def test_an_l1_ball_is_smaller_and_bounds_cut_it() -> None:
         (lambda: (al.output(0) > 1) & True, "put each in brackets"),  # type: ignore[operator]
         (lambda: al.inequalities([1, 2], [3]), "a matrix with one row an inequality"),
         (lambda: al.robust(RAMP, [0.0], 0.1, norm="l2"), "the l2 ball is no polytope"),
-        (lambda: al.robust(RAMP, [0.0, 1.0], 0.1), "1 finite number|speaks of|inputs"),
+        (lambda: al.robust(RAMP, [0.0, 1.0], 0.1), "one input of 1 number, but has shape"),
         (lambda: al.robust(RAMP, [0.0], -1), "eps must be a finite number above 0"),
+        (lambda: al.robust(RAMP, [0.0], float("nan")), "eps must be a finite number above 0"),
+        (lambda: al.robust(RAMP, [0.0], [0.1, 0.2]), "eps must be a finite number above 0"),  # type: ignore[arg-type]
+        (lambda: al.robust(RAMP, ["a"], 0.1), "x must be numbers"),
+        (lambda: al.robust(RAMP, [float("nan")], 0.1), "x must be finite"),
+        (lambda: al.robust(RAMP, [0.0], 0.1, bounds=1), "bounds are a pair"),  # type: ignore[arg-type]
+        (lambda: al.robust(RAMP, [0.0], 0.1, bounds=(0, float("nan"))), "a bound is one finite number"),
+        (lambda: al.robust(RAMP, [0.0], 0.1, bounds=([0, 0], 1)), "a bound is one finite number"),
+        (lambda: al.robust(RAMP, [0.0], 0.1, until="x"), "until= is for ONNX files"),
+        (lambda: al.verify(RAMP, al.output(0) > 1), "a Box or Polytope with never="),  # type: ignore[arg-type]
+        (lambda: al.verify(RAMP, [(-1, 1)], never=al.output(0) > 1), "a Box or Polytope"),  # type: ignore[arg-type]
+        (lambda: al.output(0) / 0, "numbers other than 0"),
         (lambda: al.robust(RAMP, [3.0], 0.1, bounds=(0, 1)), "no input within eps"),
     ],
 )

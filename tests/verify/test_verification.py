@@ -329,14 +329,24 @@ def test_a_witness_that_floats_do_not_show_is_still_one(tmp_path: Path) -> None:
     assert "but not by onnxruntime" in verdict.reason
 
 
-def test_values_of_an_operator_that_was_cut_off_are_not_asked_about(tmp_path: Path) -> None:
-    pytest.importorskip("onnx")
+def test_a_sigmoid_that_was_cut_off_is_there_for_thresholds_and_for_onnxruntime(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
     from support.onnx_models import model, node, save
 
     nodes = [node("Relu", "x", "z"), node("Sigmoid", "z", "y")]
     path = save(model(nodes, {}, [1, 1], kind=1), tmp_path)
+    verdict = al.verify(path, parse_vnnlib(text(1, 1, "0 1", "(>= Y_0 0.6)")))
+    assert verdict.witness is not None
+    assert verdict.witness.floats is not None
+    assert verdict.witness.floats.holds
+    assert verdict.witness.floats.output[0] >= 0.6
+    found = al.verify(path, al.Box(-1, 1, dim=1), never=al.class_is(0)).witness
+    assert found is not None
+    assert found.floats is not None
+    assert found.floats.holds
+    assert str(al.verify(path, parse_vnnlib(text(1, 1, "0 1", "(>= Y_0 0.75)")))) == "unsat"
     with pytest.raises(al.AffineLensError, match=r"final Sigmoid was cut off.*but not the values"):
-        al.verify(path, parse_vnnlib(text(1, 1, "0 1", "(>= Y_0 0.6)")))
+        al.verify(path, parse_vnnlib(text(1, 1, "0 1", "(>= Y_0 X_0)")))
 
 
 @pytest.mark.parametrize("size", [1e39, 1e200, 1e300])

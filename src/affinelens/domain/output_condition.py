@@ -117,7 +117,9 @@ class _ClassIs(Condition):
         if outputs == 1:
             if self.label not in (0, 1):
                 raise AffineLensError(f"a network with one output has classes 0 and 1, but got class {self.label}")
-            return output(0) > 0 if self.label else output(0) <= 0
+            return _Decision(
+                ClassConstraint((), ((0, Fraction(1 if self.label else -1)),), Fraction(0), strict=self.label == 1)
+            )
         _require_output(self.label, outputs)
         own = output(self.label)
         return _Joined(
@@ -127,6 +129,17 @@ class _ClassIs(Condition):
 
     def __str__(self) -> str:
         return f"class is{'' if self.wanted else ' not'} {self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassConstraint(Constraint):
+    """The class that a network's only output stands for: above 0 or not, whatever a last sigmoid makes of it."""
+
+
+class _Decision(_Comparison):
+    def __invert__(self) -> Condition:
+        [(index, coefficient)] = self.constraint.outputs
+        return _Decision(ClassConstraint((), ((index, -coefficient),), Fraction(0), strict=not self.constraint.strict))
 
 
 class Output:
@@ -158,6 +171,12 @@ class Output:
         return Output(scaled, times * self._constant)
 
     __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float | Rational) -> Output:
+        number = _number(divisor)
+        if not number:
+            raise AffineLensError("outputs are divided by numbers other than 0")
+        return self * (1 / number)
 
     def __neg__(self) -> Output:
         return -1 * self

@@ -8,7 +8,6 @@ from affinelens.domain import Point
 from affinelens.domain.vnnlib.property import Case
 from affinelens.network import Network
 from affinelens.verify.condition import ALWAYS, Condition, with_condition
-from affinelens.verify.onnx_check import OnnxCheck
 from affinelens.verify.relaxed_cells import Cells
 from affinelens.verify.tallied_walks import TalliedWalks
 from affinelens.verify.unsafe_set import UnsafePart, unsafe_part
@@ -23,12 +22,12 @@ _CELLS_AT_FIRST, _CELLS_FACTOR = 1, 64
 class CaseSearch:
     """What there is to find in case number ``number`` (from 0)."""
 
-    def __init__(self, network: Network, case: Case, number: int, check: OnnxCheck | None, walks: TalliedWalks) -> None:
+    def __init__(self, network: Network, case: Case, number: int, judge: Judge, walks: TalliedWalks) -> None:
         self._network = network
         self._case = case
         self._number = number
+        self._judge = judge
         self._walks = walks
-        self._judge = Judge(network, case, number, check, walks.deadline)
 
     @property
     def _is_open(self) -> bool:

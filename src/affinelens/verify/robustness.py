@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from affinelens.array_types import Floats
 from affinelens.domain import Box, Domain, Polytope
-from affinelens.domain.numbers import Numbers, from_fractions
+from affinelens.domain.numbers import Numbers, from_fractions, read_numbers
 from affinelens.domain.output_condition import class_is
 from affinelens.errors import AffineLensError
 from affinelens.network import Network, compile_model
 from affinelens.progress_display import ProgressOption
-from affinelens.short_text import point_text
+from affinelens.short_text import counted, point_text
 from affinelens.verify.verdict import Result, Verdict
 from affinelens.verify.verification import verify
 from affinelens.verify.witness import Witness
@@ -80,11 +79,12 @@ def robust(
     *,
     norm: str = "linf",
     label: int | None = None,
-    bounds: tuple[float, float] | None = None,
+    bounds: tuple[ArrayLike, ArrayLike] | None = None,
     engine: str = "auto",
     workers: int | None = None,
     time_limit: float | None = None,
     progress: ProgressOption = None,
+    until: str | None = None,
 ) -> Robustness:
     """Decide whether a network decides alike for all inputs within a distance of one.
 
@@ -93,16 +93,16 @@ def robust(
     model
         Anything :func:`affinelens.network` takes.
     x
-        The input, flat or in the model's shape.
+        The input, flat or in the model's shape; floats, fractions and decimals are taken exactly.
     eps
-        The radius of the ball around it; floats, fractions and decimals are taken exactly.
+        The radius of the ball around it, likewise.
     norm
         ``"linf"``, each input moves by at most eps, or ``"l1"``, all together do, up to dimension 10.
     label
         The class to be kept; the one that the network gives x, unless told otherwise.
     bounds
-        The smallest and the largest value that an input can have, as (0, 1) for images.
-    engine, workers, time_limit, progress
+        The smallest and the largest value that an input can have, as (0, 1) for images; one for all, or one for each.
+    engine, workers, time_limit, progress, until
         As for :func:`verify`.
 
     Returns
@@ -126,39 +126,60 @@ def robust(
     >>> bool(al.robust(layers, [1.0], 0.75)), bool(al.robust(layers, [1.0], 0.8))
     (True, False)
     """
-    network = compile_model(model, inputs=int(np.size(x)))
-    center = np.asarray(x, dtype=np.float64).ravel()
-    if center.size != network.input_size or not np.isfinite(center).all():
-        raise AffineLensError(
-            f"x must be one input of {network.input_size} finite numbers, but has shape {np.shape(x)}"
-        )
-    kept = _class_at(network, center) if label is None else label
-    if not 0 < eps < float("inf"):
-        raise AffineLensError(f"eps must be a finite number above 0, but is {eps}")
-    ball = _ball(center, Fraction(eps), norm, bounds)
+    center = read_numbers(x, "x")
+    network = compile_model(model, until=until, inputs=center.nearest.size)
+    if center.nearest.size != network.input_size:
+        numbers = counted(network.input_size, "number")
+        raise AffineLensError(f"x must be one input of {numbers}, but has shape {center.shape}")
+    if not np.isfinite(center.nearest).all():
+        raise AffineLensError("x must be finite, but has an entry that is nan or infinite")
+    middle = center.fractions()
+    kept = _class_at(network, middle) if label is None else label
+    ball = _ball(middle, _radius(eps), norm, bounds)
     verdict = verify(
         network, ball, always=class_is(kept), engine=engine, workers=workers, time_limit=time_limit, progress=progress
     )
     return Robustness(int(kept), ball, verdict)
 
 
-def _class_at(network: Network, x: Floats) -> int:
-    outputs = network.evaluate_exact(x.tolist())
+def _class_at(network: Network, x: list[Fraction]) -> int:
+    outputs = network.evaluate_exact(x)
     return outputs.index(max(outputs)) if len(outputs) > 1 else int(outputs[0] > 0)
 
 
-def _ball(center: Floats, eps: Fraction, norm: str, bounds: tuple[float, float] | None) -> Domain:
+def _radius(eps: float | Fraction) -> Fraction:
+    radius = read_numbers(np.asarray(eps), "eps")
+    if radius.ndim or not 0 < radius.nearest < np.inf:
+        raise AffineLensError(f"eps must be a finite number above 0, but is {eps!r:.60}")
+    return radius.fractions()[0]
+
+
+def _cube(middle: list[Fraction], eps: Fraction, bounds: tuple[ArrayLike, ArrayLike] | None) -> list[list[Fraction]]:
+    """The lowest and the highest value of each input."""
+    corners = [[v - eps for v in middle], [v + eps for v in middle]]
+    if bounds is None:
+        return corners
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise AffineLensError(f"bounds are a pair, the smallest and the largest value, but got {bounds!r:.60}")
+    for corner, values, inner in zip(corners, bounds, (max, min), strict=True):
+        limits = read_numbers(values, "the bounds")
+        if limits.nearest.size not in (1, len(middle)) or not np.isfinite(limits.nearest).all():
+            raise AffineLensError(
+                f"a bound is one finite number, or one for each of the {len(middle)} inputs, but got {values!r:.60}"
+            )
+        corner[:] = map(inner, corner, limits.reshaped(-1).spread(len(middle)).fractions())
+    if any(a > b for a, b in zip(*corners, strict=True)):
+        raise AffineLensError("no input within eps of x lies in the bounds; give bounds that hold x")
+    return corners
+
+
+def _ball(middle: list[Fraction], eps: Fraction, norm: str, bounds: tuple[ArrayLike, ArrayLike] | None) -> Domain:
     if norm not in NORMS:
         raise AffineLensError(
             f"norm must be one of {', '.join(map(repr, NORMS))}, but got {norm!r}; the l2 ball is no polytope, and the "
             f"linf ball of the same eps contains it"
         )
-    low, high = (None, None) if bounds is None else map(Fraction, bounds)
-    middle = [Fraction(v) for v in center.tolist()]
-    lower = [v - eps if low is None else max(v - eps, low) for v in middle]
-    upper = [v + eps if high is None else min(v + eps, high) for v in middle]
-    if any(a > b for a, b in zip(lower, upper, strict=True)):
-        raise AffineLensError("no input within eps of x lies in the bounds; give bounds that hold x")
+    lower, upper = _cube(middle, eps, bounds)
     if norm == "linf":
         return Box(_exactly(lower), _exactly(upper))
     if len(middle) > _LARGEST_L1_DIMENSION:

@@ -12,17 +12,17 @@ import numpy as np
 from affinelens.api import checked_limits
 from affinelens.deadline import NEVER, Deadline, TimeIsUp
 from affinelens.domain import Case, Condition, Domain, Property, Slice, read_vnnlib
-from affinelens.domain.vnnlib.property import Constraint
 from affinelens.engine import choose, require_known
 from affinelens.errors import AffineLensError, Interrupted
 from affinelens.network import Network, compile_model
 from affinelens.progress_display import ProgressOption, shown
 from affinelens.verify.case_search import CaseSearch
+from affinelens.verify.last_operator import on_model, on_network
 from affinelens.verify.onnx_check import OnnxCheck
 from affinelens.verify.tallied_walks import TalliedWalks
 from affinelens.verify.unsafe_set import UnsafePart
 from affinelens.verify.verdict import Result, Verdict
-from affinelens.verify.witness import Witness
+from affinelens.verify.witness import Judge, Witness
 from affinelens.walk import Ability, Request, Status
 
 
@@ -77,6 +77,11 @@ def verify(
     A few thousand points and bounds over the domain often decide. Where they do not, costs a walk of the regions that
     bounds leave, a case; ``all`` costs one more.
 
+    Conditions speak of the model's own outputs. Where its last sigmoid or tanh was left out of the network, a threshold
+    of one output is taken to the place where the operator takes that value, rounded to float64 unless that is exact
+    (0.5 of a probability is 0), and a note says so; ``class_is(1)`` of a single sigmoid is a probability above 0.5.
+    Witnesses show the network's output.
+
     Examples
     --------
     >>> import affinelens as al
@@ -93,6 +98,11 @@ def verify(
     started = time.monotonic()
     require_known(engine)
     limits = checked_limits(workers, None, time_limit)
+    if not isinstance(property, str | Path | Property | Domain):
+        raise AffineLensError(
+            "what is asked of the model is a .vnnlib file, a Property, or a Box or Polytope with never=... or "
+            f"always=..., but got {property!r:.60}"
+        )
     asked = property if isinstance(property, Domain | Property) else read_vnnlib(property)
     network = compile_model(model, until=until, inputs=asked.inputs)
     prop = _property(asked, network, never, always)
@@ -100,7 +110,6 @@ def verify(
         prop.require_sizes(network.input_size, network.output_size)
     except AffineLensError as error:
         raise error.located(str(property)) if isinstance(property, str | Path) else error from None
-    _require_outputs(network, prop)
     deadline = NEVER if limits.time_limit is None else Deadline(started + limits.time_limit)
     walks = TalliedWalks(engine, limits, deadline)
     check = OnnxCheck.of(model) if until is None else None
@@ -139,7 +148,11 @@ def _property(
 def _verdict(
     network: Network, prop: Property, check: OnnxCheck | None, walks: TalliedWalks, started: float, *, everything: bool
 ) -> Verdict:
-    searches = [CaseSearch(network, case, number, check, walks) for number, case in enumerate(prop.cases)]
+    stated, prop = on_model(prop, network), on_network(prop, network)
+    searches = [
+        CaseSearch(network, case, number, Judge(network, case, number, check, walks.deadline, as_stated), walks)
+        for number, (case, as_stated) in enumerate(zip(prop.cases, stated.cases, strict=True))
+    ]
     witness: Witness | None = None
     unsafe: list[UnsafePart] = []
     try:
@@ -159,29 +172,6 @@ def _verdict(
         tuple(unsafe) if everything and result in (Result.SAT, Result.UNSAT) else None,
         (*map(str, network.notes), *prop.notes),
     )  # fmt: skip
-
-
-def _require_outputs(network: Network, prop: Property) -> None:
-    """Refuse questions about values that a curved last operator, which was cut off, would change."""
-    cut = next((note for note in network.notes if note.kind.is_cut_off), None)
-    if cut is None:
-        return
-    for case in prop.cases:
-        for conjunction in case.condition:
-            for constraint in conjunction:
-                if not _compares_outputs(constraint):
-                    raise AffineLensError(
-                        f"{cut}, but not the values that the property's condition {str(constraint)!r:.80} speaks of; "
-                        "ask about comparisons of two outputs, or cut the model there yourself"
-                    )
-
-
-def _compares_outputs(constraint: Constraint) -> bool:
-    """Whether it reads ``Y_i >= Y_j`` (or is one of inputs alone)."""
-    coefficients = [c for _, c in constraint.outputs]
-    if not coefficients:
-        return True
-    return len(coefficients) == 2 and not constraint.inputs and not constraint.constant and sum(coefficients) == 0
 
 
 def _require_vertices(network: Network, prop: Property, walks: TalliedWalks) -> None:

@@ -111,14 +111,23 @@ class Witness:
 
 
 class Judge:
-    """Decides whether inputs of one case are witnesses."""
+    """Decides whether inputs of one case are witnesses; of what the model computes in floats, by the case as stated."""
 
-    def __init__(self, network: Network, case: Case, number: int, check: OnnxCheck | None, deadline: Deadline) -> None:
+    def __init__(
+        self,
+        network: Network,
+        case: Case,
+        number: int,
+        check: OnnxCheck | None,
+        deadline: Deadline,
+        stated: Case | None = None,
+    ) -> None:
         self._network = network
         self._case = case
         self._number = number
         self._check = check
         self._deadline = deadline
+        self._stated = case if stated is None else stated
 
     def at_input(self, x: Sequence[Fraction]) -> Witness | None:
         """The witness that an input of the domain is, or None."""
@@ -162,7 +171,7 @@ class Judge:
             return witness
         x, y = found
         exact_x, exact_y = ([Fraction(v) for v in array.astype(np.float64).tolist()] for array in (x, y))
-        holds = self._case.holds(exact_x, exact_y)
+        holds = self._stated.holds(exact_x, exact_y)
         return replace(witness, floats=FloatCheck(x, y, holds, self._is_inside(x)))
 
     def _is_inside(self, x: NDArray[Any]) -> bool:
