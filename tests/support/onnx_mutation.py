@@ -64,6 +64,15 @@ def valid_models() -> list[Any]:
         node("Transpose", "p", "t", perm=[0, 2, 1]),
         node("Where", "mask t p", "y"),
     ]
+    placed = [
+        node("GatherND", "x i", "h"),
+        node("ScatterElements", "h j x", "p", axis=1),
+        node("Trilu", "p k", "t"),
+        node("Expand", "t n", "e"),
+        node("Compress", "e c", "r", axis=2),
+        node("ReverseSequence", "r l", "q", batch_axis=1, time_axis=0),
+        node("CumSum", "q k", "y"),
+    ]
     ones = np.ones(2, dtype=np.float32)
     options: dict[str, Any] = {"kind": 1}
     return [
@@ -79,6 +88,14 @@ def valid_models() -> list[Any]:
         ),
         model(shaped, {"i": whole}, [1, 2, 3], **options),
         model(resized, {"scales": np.array([1, 1, 2, 1.5], dtype=np.float32)}, image, **options),
+        model(
+            placed,
+            {
+                "i": np.zeros((1, 1), np.int64), "j": np.zeros((1, 2, 2), np.int64), "k": np.array(1),
+                "n": whole[:3], "c": np.array([True, False]), "l": whole[:2],
+            },
+            [1, 2, 2], **options,
+        ),
         model(normed, {**dict.fromkeys("gsmv", ones), "mask": np.eye(2, dtype=bool)}, [1, 2, 2], **options),
     ]  # fmt: skip
 

@@ -195,6 +195,79 @@ def space_to_depth(rng: np.random.Generator) -> Drawn:
     return node("SpaceToDepth", "x", "y", blocksize=2), {}, [1, 2, 4, 6], _opset(rng, 7)
 
 
+def transpose(rng: np.random.Generator) -> Drawn:
+    order = _maybe(rng, "perm", rng.permutation(4).tolist(), 0.8)
+    return node("Transpose", "x", "y", **order), {}, [1, 2, 3, 4], _opset(rng, 7)
+
+
+def slicing(rng: np.random.Generator) -> Drawn:
+    opset, axes = _opset(rng, 7), rng.permutation(4)[: int(rng.integers(1, 4))].tolist()
+    starts, ends = (_several(rng, len(axes), -6, 6) for _ in range(2))
+    if opset < 10:
+        return node("Slice", "x", "y", starts=starts, ends=ends, axes=axes), {}, [2, 3, 4, 5], opset
+    parts = {"s": starts, "e": ends, "a": [a - int(rng.choice([0, 4])) for a in axes]}
+    parts["t"] = rng.choice([-2, -1, 1, 2], size=len(axes)).tolist()
+    constants = {key: np.array(values, dtype=np.int64) for key, values in parts.items()}
+    return node("Slice", "x s e a t", "y"), constants, [2, 3, 4, 5], opset
+
+
+def _axes_from_input(operator: str, shape: list[int], ranks: tuple[int, int]) -> Draw:
+    """Squeeze and Unsqueeze: the axes in any order, from the front or the end, as an attribute or an input."""
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        low, high = ranks
+        axes = rng.permutation([0, 2, high - 1])[: int(rng.integers(1, 4))] if low else rng.permutation([0, 2])
+        axes = [int(a) - (high if rng.random() < 0.4 else 0) for a in axes]
+        opset = _opset(rng, 11)
+        if opset < 13:
+            return node(operator, "x", "y", axes=axes), {}, shape, opset
+        return node(operator, "x a", "y"), {"a": np.array(axes, dtype=np.int64)}, shape, opset
+
+    return draw
+
+
+def gather(rng: np.random.Generator) -> Drawn:
+    axis, shape = int(rng.integers(-3, 3)), [2, 3, 4]
+    size = shape[axis]
+    indices = rng.integers(-size, size, size=rng.integers(0, 3, size=int(rng.integers(0, 3)), endpoint=True))
+    return (
+        node("Gather", "x i", "y", **_maybe(rng, "axis", axis, 1.0)),
+        {"i": np.array(indices)},
+        shape,
+        _opset(rng, 11),
+    )
+
+
+def split(rng: np.random.Generator) -> Drawn:
+    opset, first = _opset(rng, 7), int(rng.integers(1, 6))
+    attributes = {"axis": int(rng.choice([1, -2]))}
+    if rng.random() < 0.3 and opset < 18:
+        return node("Split", "x", "y z", **attributes), {}, [2, 6, 3], opset
+    if opset < 13:
+        return node("Split", "x", "y z", **attributes, split=[first, 6 - first]), {}, [2, 6, 3], opset
+    return node("Split", "x s", "y z", **attributes), {"s": np.array([first, 6 - first])}, [2, 6, 3], opset
+
+
+def tile(rng: np.random.Generator) -> Drawn:
+    return node("Tile", "x r", "y"), {"r": np.array(_several(rng, 3, 1, 3))}, [1, 2, 3], _opset(rng, 7)
+
+
+def expand(rng: np.random.Generator) -> Drawn:
+    goal = [int(rng.integers(1, 3)), *rng.choice([1, 2], size=1).tolist(), int(rng.choice([1, 3])), 1]
+    return node("Expand", "x n", "y"), {"n": np.array(goal)}, [2, 3, 1], _opset(rng, 8)
+
+
+def reshape(rng: np.random.Generator) -> Drawn:
+    goal = [[0, -1], [-1, 4], [3, 0, 0], [24], [2, 0, -1, 1], [1, -1, 2], [0, 0, 0]][int(rng.integers(7))]
+    return node("Reshape", "x n", "y"), {"n": np.array(goal)}, [2, 3, 4], _opset(rng, 7)
+
+
+def flatten(rng: np.random.Generator) -> Drawn:
+    opset = _opset(rng, 7)
+    axis = int(rng.integers(-3 if opset >= 11 else 0, 4))
+    return node("Flatten", "x", "y", **_maybe(rng, "axis", axis, 0.8)), {}, [2, 3, 4], opset
+
+
 def _opset(rng: np.random.Generator, oldest: int) -> int:
     return int(rng.integers(oldest, 22))
 
@@ -209,6 +282,16 @@ DRAWS: dict[str, Draw] = {
     "BatchNormalization": batch_norm,
     "DepthToSpace": depth_to_space,
     "SpaceToDepth": space_to_depth,
+    "Transpose": transpose,
+    "Slice": slicing,
+    "Squeeze": _axes_from_input("Squeeze", [1, 2, 1, 3, 1], (1, 5)),
+    "Unsqueeze": _axes_from_input("Unsqueeze", [2, 3], (0, 4)),
+    "Gather": gather,
+    "Split": split,
+    "Tile": tile,
+    "Expand": expand,
+    "Reshape": reshape,
+    "Flatten": flatten,
     **{operator: _pooling(operator) for operator in ("MaxPool", "AveragePool")},
     **{operator: _global_pooling(operator) for operator in ("GlobalMaxPool", "GlobalAveragePool")},
     **{f"Reduce{kind}": _reduction(f"Reduce{kind}") for kind in ("Sum", "Mean", "Max", "Min", "L1")},

@@ -371,5 +371,7 @@ def test_a_loaded_model_is_taken_as_an_object(tmp_path: Path) -> None:
     assert al.count(proto, al.Box(-1, 1, dim=2)) == al.count(loaded, al.Box(-1, 1, dim=2))
     proto.graph.initializer[0].ClearField("raw_data")
     proto.graph.initializer[0].data_location = onnx.TensorProto.EXTERNAL
-    with pytest.raises(AffineLensError, match=r"the ONNX model: .*'w' lies in another file; load the model"):
+    with pytest.raises(
+        AffineLensError, match=r"the ONNX model: .*initializer 'w' lies in another file; load the model"
+    ):
         network(proto)

@@ -198,6 +198,8 @@ LAYOUT = [
     ([node("GatherElements", "x i", "y", axis=2)], {"i": np.arange(96).reshape(1, 4, 4, 6) % 7}),
     ([node("GatherND", "x i", "y", batch_dims=1)], {"i": whole(3, 0).reshape(1, 2, 1)}),
     ([node("ReverseSequence", "x l", "y", batch_axis=0, time_axis=1)], {"l": whole(3)}),
+    ([node("Pow", "x one", "y")], {"one": np.float32(1)}),
+    ([node("IsNaN", "x", "n"), node("Where", "n zero x", "y")], {"zero": np.float32(0)}),
     ([node("Compress", "x c", "y", axis=2)], {"c": np.array([True, False, True])}),
     ([node("ScatterND", "x i u", "y")], {"i": whole(0, 2).reshape(1, 2), "u": np.ones((1, 7, 6), np.float32)}),
     ([node("Relu", "x", "r"), node("ScatterElements", "x i r", "y", axis=1)],
@@ -211,6 +213,44 @@ LAYOUT = [
 @pytest.mark.parametrize(("nodes", "constants"), LAYOUT)
 def test_layout(nodes: Any, constants: Any, tmp_path: Path) -> None:
     agrees(nodes, constants, IMAGE, tmp_path)
+
+
+def test_affine_operators_of_scikit_learns_converters(tmp_path: Path) -> None:
+    learning: dict[str, Any] = {"domain": "ai.onnx.ml"}
+    nodes = [
+        node("Scaler", "x", "s", offset=[0.5, 1.0, -2.0, 0.0], scale=[2.0, 0.25, 1.0, -1.0], **learning),
+        node("ArrayFeatureExtractor", "s i", "e", **learning),
+        node("Relu", "e", "r"),
+        node("FeatureVectorizer", "r r", "v", inputdimensions=[3, 3], **learning),
+        node("LinearRegressor", "v", "y", coefficients=[0.5] * 6 + [1.0, -1.0] * 3, intercepts=[1.0, 2.0], targets=2,
+             **learning),
+    ]  # fmt: skip
+    proto = model(nodes, {"i": whole(3, 0, 1)}, [1, 4], kind=TensorProto.FLOAT)
+    proto.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+    assert_same_function(proto, tmp_path, rtol=1e-5)
+
+
+def test_images_with_channels_last_between_transposes(tmp_path: Path) -> None:
+    """As tf2onnx exports Keras: transposes around windows, a Reshape by shapes computed in the graph, a MatMul."""
+    nodes = [
+        node("Transpose", "x", "t", perm=[0, 3, 1, 2]),
+        node("Conv", "t w", "c", auto_pad="SAME_UPPER", strides=[2, 2]),
+        node("Relu", "c", "r"),
+        node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2], auto_pad="VALID"),
+        node("Transpose", "p", "b", perm=[0, 2, 3, 1]),
+        node("Shape", "b", "n"),
+        node("Slice", "n zero one", "rows"),
+        node("Concat", "rows rest", "shape", axis=0),
+        node("Reshape", "b shape", "f"),
+        node("MatMul", "f m", "d"),
+        node("Add", "d bias", "a"),
+        node("Identity", "a", "y"),
+    ]
+    constants = {
+        "w": single(3, 2, 3, 3), "zero": whole(0), "one": whole(1), "rest": whole(-1), "m": single(12, 4),
+        "bias": single(4),
+    }  # fmt: skip
+    agrees(nodes, constants, ["batch", 8, 7, 2], tmp_path)
 
 
 def test_a_conversion_that_rounds_is_reported(tmp_path: Path) -> None:
@@ -415,7 +455,7 @@ REFUSED = [
     ([node("Mul", "r x", "y")], ["the_Mul", "constant", "not piecewise affine", "until='r'"]),
     ([node("MatMul", "r x", "y")], ["the_MatMul", "constant", "until='r'"]),
     ([node("Div", "c r", "y")], ["the_Div", "divisor", "until='r'"]),
-    ([node("Pow", "r c", "y")], ["the_Pow", "not piecewise affine"]),
+    ([node("Pow", "r high", "y")], ["the_Pow", "not piecewise affine"]),
     ([node("If", "flag", "y", then_branch=helper.make_graph([], "t", [], []))], ["the_If", "control flow"]),
     ([node("QuantizeLinear", "r c", "q"), node("DequantizeLinear", "q c", "y")], ["the_QuantizeLinear", "quantised"]),
     ([node("ConvInteger", "r c", "y")], ["the_ConvInteger", "quantised"]),

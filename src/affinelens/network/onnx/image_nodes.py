@@ -45,10 +45,14 @@ def _window(call: NodeCall, sizes: Sequence[int]) -> Window:
 
 def pooling_window(call: NodeCall) -> Window:
     window = _window(call, call.node.integers("kernel_shape") or [])
-    if call.node.text("auto_pad", "NOTSET").startswith("SAME") and set(window.dilations) != {1}:
-        raise AffineLensError(
-            "auto_pad with dilations means different things to different runtimes and is not read; give the pads"
-        )
+    if call.node.text("auto_pad", "NOTSET").startswith("SAME"):
+        spans = zip(spatial_sizes(call.value(0).shape), window.strides, window.sizes, strict=True)
+        gap = max((size - 1) % stride + 1 - reach for size, stride, reach in spans)
+        if set(window.dilations) != {1} or gap > 1:
+            raise AffineLensError(
+                "auto_pad with dilations or with gaps between the windows means different things to different runtimes "
+                "and is not read; give the pads"
+            )
     return window
 
 

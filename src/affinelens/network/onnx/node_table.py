@@ -17,6 +17,7 @@ from affinelens.network.build.shapes import checked_axis
 from affinelens.network.build.values import Comparison, Constant, RefusedError, Value
 from affinelens.network.note import rounds
 from affinelens.network.onnx import image_nodes as images
+from affinelens.network.onnx import learning_nodes
 from affinelens.network.onnx.model_file import FLOATS, TensorProto, read_tensor, type_name
 from affinelens.network.onnx.node_call import NodeCall, flag, number
 from affinelens.network.onnx.reference import MEASURES, MOVES, RESHAPES, fold, measured, moved, same_entries
@@ -226,6 +227,7 @@ OPERATORS = Operators(
         "TopK": _top,
         "Upsample": images.upsample,
         "Where": does(operators.choose, value(0), value(1), value(2), name),
+        **learning_nodes.OPERATORS,
         **dict.fromkeys(MEASURES, measured),
         **dict.fromkeys(MOVES, moved),
         **dict.fromkeys(RESHAPES, same_entries),

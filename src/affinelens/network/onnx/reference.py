@@ -93,6 +93,8 @@ def moved(call: NodeCall) -> list[Value]:
 
 
 def _schema(call: NodeCall) -> Any:
+    if not onnx.defs.has(call.node.operator, call.opset, ""):
+        raise AffineLensError(f"operator set {call.opset}, which the file is written for, has no such operator")
     return onnx.defs.get_schema(call.node.operator, call.opset, "")
 
 
@@ -142,14 +144,35 @@ def _carried_out(call: NodeCall, arrays: Mapping[int, Array]) -> list[Array]:
         require_size(prod(shape or ()), f"a result of shape {shape}")
     if any(tensor.data_location == TensorProto.EXTERNAL for tensor in call.node.tensors()):
         raise AffineLensError("an attribute is stored in another file, which is read of the operator Constant alone")
-    function = onnx.helper.make_function("", "node", proto.input, proto.output, [proto], [_opset(call)])
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            inputs = {proto.input[place]: array for place, array in arrays.items()}
-            results = [np.asarray(result) for result in ReferenceEvaluator(function).run(None, inputs, {})]
-    except Exception as error:  # the reference does not look at what it gets
-        raise ValueError(str(error)) from None
+    run = _sliced if call.node.operator == "Slice" else _referred
+    results = [np.asarray(result) for result in run(call, proto, arrays)]
     if any(shape not in (None, result.shape) for shape, result in zip(shapes, results, strict=True)):
         raise AffineLensError("onnx contradicts itself on the shape of the result; install a newer onnx package")
     return results
+
+
+def _referred(call: NodeCall, proto: onnx.NodeProto, arrays: Mapping[int, Array]) -> list[Any]:
+    """What onnx's reference makes of arrays."""
+    function = onnx.helper.make_function("", "node", proto.input, proto.output, [proto], [_opset(call)])
+    inputs = {proto.input[place]: array for place, array in arrays.items()}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results: list[Any] = ReferenceEvaluator(function).run(None, inputs, {})
+    except Exception as error:  # the reference does not look at what it gets
+        raise ValueError(str(error)) from None
+    return results
+
+
+def _sliced(call: NodeCall, proto: onnx.NodeProto, arrays: Mapping[int, Array]) -> list[Any]:
+    """Slice, whose starts are cut off at the ends before it steps; the reference lets numpy do otherwise."""
+    data, starts, ends = arrays[0], call.listed(1, "starts") or [], call.listed(2, "ends") or []
+    axes = call.listed(3, "axes") or range(len(starts))
+    steps = (call.integers(4) if call.has(4) else []) or [1] * len(starts)
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        size = data.shape[axis]
+        least, most = (0, size) if step > 0 else (-1, size - 1)
+        first = min(max(start + size * (start < 0), 0), most)
+        last = min(max(end + size * (end < 0), least), most)
+        data = np.take(data, np.arange(first, last, step), axis)
+    return [data]
