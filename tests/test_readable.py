@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -63,3 +65,36 @@ def test_a_region_evaluates_its_map_and_shows_itself(rs: al.RegionSet) -> None:
 def test_verdicts_and_witnesses_have_floats_first() -> None:
     witness = al.Witness(0, (Fraction(1, 3),), (Fraction(2, 3),))
     assert repr(witness) == "Witness(input (0.333333), output (0.666667); in rationals: .input)"
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda rs: rs.filter("volume", at_least="much"), "compares a column with numbers"),
+        (lambda rs: rs.filter("volume", at_most=[1, 2]), "compares a column with numbers"),
+        (lambda rs: rs.filter("volume", equals=float("nan")), "compares a column with numbers"),
+        (lambda rs: rs.column(["volume"]), "there is no column"),
+        (lambda rs: rs.to_pandas(None), "a list of names"),
+        (lambda rs: rs.to_arrow("volume"), "write ['volume']"),
+        (lambda rs: rs.pattern("first"), "an integer"),
+        (lambda rs: rs.describe_hyperplane(99), "no hyperplane 99"),
+        (lambda rs: rs.describe_hyperplane(-1), "no hyperplane -1"),
+        (lambda rs: rs.audit(samples=1.5), "random points"),
+        (lambda rs: rs.audit(seed=-1), "seed"),
+        (lambda rs: rs[0]("here"), "array of numbers"),
+    ],
+)
+def test_what_cannot_be_asked_of_a_set_is_refused_in_one_sentence(
+    rs: al.RegionSet, ask: Callable[[al.RegionSet], object], words: str
+) -> None:
+    with pytest.raises(al.AffineLensError, match=re.escape(words)):
+        ask(rs)
+
+
+def test_the_range_of_a_model_that_ends_in_a_sigmoid_says_that_it_is_before_it() -> None:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1), torch.nn.Sigmoid())
+    (span,) = al.enumerate(model, al.Box(-1, 1, dim=2)).output_ranges()
+    assert "sigmoid" in span.before
+    assert repr(span).endswith(f", before {span.before})")

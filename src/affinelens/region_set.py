@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,6 +170,8 @@ class RegionSet(Regions):
         inside = np.ones(len(self), dtype=np.bool_)
         for bound, keeps in ((at_least, np.greater_equal), (at_most, np.less_equal), (equals, np.equal)):
             if bound is not None:
+                if np.ndim(bound) or not isinstance(bound, Real | np.bool_) or np.isnan(float(bound)):
+                    raise AffineLensError(f"filter compares a column with numbers, but got {bound!r:.40}")
                 inside &= keeps(values, bound)
         return self[inside]
 
@@ -440,6 +443,9 @@ class RegionSet(Regions):
 
     def output_ranges(self, *, progress: ProgressOption = None) -> list[OutputRange]:
         """The exact range of each output over the regions.
+
+        Of a model that ends in a sigmoid, tanh or softmax, which the network leaves out, it is the range of what goes
+        into that; the range's ``before`` names it.
 
         Parameters
         ----------

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+
+import numpy as np
 import pytest
 
 import affinelens as al
 from affinelens.regions.keeping import kept, known
 from affinelens.regions.regions import Regions
+from support.random_networks import random_layers
 
 LAYERS = [([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 1.0]], [0.0])]
 
@@ -71,3 +77,19 @@ def test_what_failed_is_tried_again(sets: list[al.RegionSet]) -> None:
         late(sets[0])
     assert known(late, sets[0]) is None
     assert [late(sets[0]), late(sets[0])] == [7, 7]
+
+
+@pytest.mark.parametrize("copied", [lambda rs: pickle.loads(pickle.dumps(rs)), copy.deepcopy, copy.copy])
+def test_a_set_travels_whatever_was_asked_of_it_before(copied: Callable[[al.RegionSet], al.RegionSet]) -> None:
+    rs = al.enumerate(random_layers([2, 6, 4, 2], seed=0), al.Box(-1, 1, dim=2))
+    asked = (rs.metrics(), rs.neighbor_values, rs.decision_boundary(), rs.linear_regions(), rs.locate([0.0, 0.0]))
+    assert rs[0].neighbors
+    rs.plot()
+    found = copied(rs)
+    np.testing.assert_array_equal(found.points, rs.points)
+    np.testing.assert_array_equal(found.neighbor_values, asked[1])
+    assert found.metrics() == asked[0]
+    boundary = copied(rs.decision_boundary())  # results travel as well
+    assert boundary.measure == asked[2].measure
+    region = copied(rs[3])
+    assert region.volume == pytest.approx(rs[3].volume)

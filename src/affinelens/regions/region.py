@@ -281,7 +281,10 @@ class Region:
                [1.]]))
         """
         jacobian, constant = self.affine
-        points = np.asarray(x, dtype=np.float64)
+        try:
+            points = np.asarray(x, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise AffineLensError(f"a point is an array of numbers, but got {type(x).__name__} {x!r:.60}") from None
         if points.ndim not in (1, 2) or points.shape[-1] != jacobian.shape[1]:
             size = jacobian.shape[1]
             raise AffineLensError(f"the region's map takes points of {size} numbers, but got shape {points.shape}")

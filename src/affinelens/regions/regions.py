@@ -18,7 +18,7 @@ from affinelens.regions.keeping import Results
 from affinelens.regions.local_view import LocalRegions
 from affinelens.regions.region import Region
 from affinelens.regions.region_vertices import known_vertices
-from affinelens.regions.subset import row_or_rows, selected_outcome
+from affinelens.regions.subset import one_row, row_or_rows, selected_outcome
 from affinelens.short_text import counted
 from affinelens.walk import Certificate, Facets, Outcome, Status
 from affinelens.walk.hyperplanes import Hyperplanes
@@ -147,7 +147,7 @@ class Regions:
         >>> rs.pattern(1)
         array([1, 0], dtype=uint8)
         """
-        return self.outcome.pattern(index)
+        return self.outcome.pattern(one_row(index, len(self)))
 
     @property
     def facet_values(self) -> Indices:
@@ -220,6 +220,10 @@ class Regions:
         ['domain, x[0] <= 1', 'stage 1, unit 1']
         """
         frame = self.domain.frame
+        if not 0 <= number < len(self.hyperplanes):
+            raise AffineLensError(
+                f"there is no hyperplane {number!r:.40}; they are numbered from 0 to {len(self.hyperplanes) - 1}"
+            )
         if number < self.hyperplanes.domain_count:
             return f"domain, {self.domain.describe_constraint(frame.constraints[number])}"
         return self.network.describe_break(number - self.hyperplanes.domain_count)

@@ -44,10 +44,8 @@ def row_or_rows(index: Any, count: int) -> int | Indices:
         return np.arange(count)[index]
     if isinstance(index, (bool, np.bool_, str, bytes)):
         raise _unreadable(index)
-    try:
-        return _row(operator.index(index), count)
-    except TypeError:
-        pass
+    if hasattr(index, "__index__") and np.ndim(index) == 0:
+        return one_row(index, count)
     try:
         rows = np.asarray(index)
     except ValueError:
@@ -57,11 +55,16 @@ def row_or_rows(index: Any, count: int) -> int | Indices:
             raise AffineLensError(f"a mask needs one bool a region, {count:,}, but has {len(rows):,}")
         return np.flatnonzero(rows)
     if rows.ndim == 1 and (np.issubdtype(rows.dtype, np.integer) or not len(rows)):
-        return np.array([_row(int(row), count) for row in rows.tolist()], dtype=np.int64)
+        return np.array([one_row(row, count) for row in rows.tolist()], dtype=np.int64)
     raise _unreadable(index)
 
 
-def _row(row: int, count: int) -> int:
+def one_row(index: Any, count: int) -> int:
+    """A region's row, counted from the end if it is negative."""
+    try:
+        row = operator.index(index)
+    except TypeError:
+        raise _unreadable(index) from None
     position = row + count if row < 0 else row
     if not 0 <= position < count:
         raise IndexError(f"there is no region {row} in a set of {counted(count, 'region')}")

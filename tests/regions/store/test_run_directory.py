@@ -361,8 +361,8 @@ def replaced(data: Any, place: tuple[Any, ...], value: Any) -> Any:
 
 def test_any_value_of_the_manifest_may_be_wrong(run: Path) -> None:
     manifest = json.loads((run / "manifest.json").read_text())
-    for place in places(manifest):
-        for value in WRONG:
+    for number, place in enumerate(places(manifest)):
+        for value in WRONG[number % 3 :: 3]:
             (run / "manifest.json").write_text(json.dumps(replaced(manifest, place, value)))
             found = loaded_or_refused(run)
             if found is not None:

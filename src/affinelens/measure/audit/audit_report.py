@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from math import inf, isnan
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -120,11 +121,19 @@ def _line(label: str, text: str) -> str:
 
 def audit(regions: Regions, *, samples: int = 1000, seed: int = 0) -> AuditReport:
     """Check points, patterns, facets, volumes and random points of a set of regions."""
-    if not 0 <= samples <= _MOST_SAMPLES:
-        raise AffineLensError(f"an audit draws from 0 to {_MOST_SAMPLES:,} random points, but {samples} were asked for")
+    if not _is_whole(samples) or not 0 <= samples <= _MOST_SAMPLES:
+        raise AffineLensError(
+            f"an audit draws from 0 to {_MOST_SAMPLES:,} random points, but {samples!r:.40} were asked for"
+        )
+    if not _is_whole(seed) or seed < 0:
+        raise AffineLensError(f"the seed of an audit is a whole number from 0 on, but got {seed!r:.40}")
     started = time.perf_counter()
     checks = tuple(_checks(regions, samples, seed))
     return AuditReport(checks, time.perf_counter() - started)
+
+
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, Integral) and not isinstance(number, bool)
 
 
 def _checks(regions: Regions, samples: int, seed: int) -> Iterator[Check]:

@@ -38,7 +38,8 @@ class OutputRange:
     """The smallest and largest value of an output over the regions, in rationals, both taken on by the network.
 
     They are taken on at ``at_lowest`` and ``at_highest``, whose ``point`` is rounded to float64. No value is more than
-    ``slack`` outside of them. It is 0 if all regions that come near were looked at.
+    ``slack`` outside of them. It is 0 if all regions that come near were looked at. ``before`` names the last operator
+    of the model, such as a sigmoid, if the network leaves it out: the range is that of what goes into it.
     """
 
     lowest: Fraction
@@ -46,13 +47,15 @@ class OutputRange:
     slack: float
     at_lowest: Extreme
     at_highest: Extreme
+    before: str = ""
 
     def __repr__(self) -> str:
         slack = f", slack {self.slack:.2g}" if self.slack else ""
         low, high = (f"{nearest(value):.6g} at {place!r}" for value, place in (
             (self.lowest, self.at_lowest), (self.highest, self.at_highest)
         ))  # fmt: skip
-        return f"OutputRange({low}, to {high}{slack})"
+        before = f", before {self.before}" if self.before else ""
+        return f"OutputRange({low}, to {high}{slack}{before})"
 
 
 class _Reached(NamedTuple):
@@ -74,7 +77,8 @@ def _range(regions: Regions, output: int, found: Extremes, decide_all: bool) -> 
     error = found.error[:, output]
     highest, above = _highest(regions, output, 1, found.high[:, output], error, decide_all)
     lowest, below = _highest(regions, output, -1, -found.low[:, output], error, decide_all)
-    return OutputRange(-lowest.value, highest.value, max(above, below), lowest.at, highest.at)
+    cut = next((note.place for note in regions.network.notes if note.kind.is_cut_off), "")
+    return OutputRange(-lowest.value, highest.value, max(above, below), lowest.at, highest.at, cut)
 
 
 @np.errstate(over="ignore", invalid="ignore")

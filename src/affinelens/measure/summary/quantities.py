@@ -36,17 +36,23 @@ def require_columns(names: Collection[str]) -> None:
     """Refuse a name that no column has, and a single name where several are expected."""
     if isinstance(names, str):
         raise AffineLensError(f"columns are given as a list of names, but got {names!r}; write [{names!r}]")
+    if not isinstance(names, Collection):
+        raise AffineLensError(f"columns are given as a list of names, but got {names!r:.40}; leave it out for none")
     for name in names:
-        if name not in _QUANTITIES:
+        if not isinstance(name, str) or name not in _QUANTITIES:
             near = get_close_matches(str(name), _QUANTITIES, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise AffineLensError(f"there is no column {name!r}{hint} (columns: {', '.join(_QUANTITIES)})")
 
 
-@kept
 def quantity(regions: Regions, name: str) -> NDArray[Any]:
     """A quantity of every region by its name; what it is made from is computed once and kept with the set."""
     require_columns([name])
+    return _quantity(regions, name)
+
+
+@kept
+def _quantity(regions: Regions, name: str) -> NDArray[Any]:
     with doing(f"computing {name}"):
         return _QUANTITIES[name][1](regions)
 
