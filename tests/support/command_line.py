@@ -10,11 +10,16 @@ import re
 import subprocess
 import sys
 import time
+import warnings
+from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
+from affinelens.cli import main
 from support.random_networks import random_layers
 
 COMMAND = [sys.executable, "-c", "from affinelens.cli import main; main()"]
@@ -25,11 +30,22 @@ SOME_REGIONS = r"[1-9][0-9,]* regions, "
 
 
 def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """A finished command with its output captured, so that neither stream is a terminal."""
-    command = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE, cwd=cwd, env=environment(), check=False
-    )
+    """A finished command with its output captured, so that neither stream is a terminal.
+
+    It runs in this process: to start one and to load all that a command needs takes longer than what most of them do.
+    """
+    command, output, errors = ["affinelens", *map(str, arguments)], StringIO(), StringIO()
+    with ExitStack() as around:
+        for change in (
+            chdir(cwd or "."), redirect_stdout(output), redirect_stderr(errors), patch.object(sys, "argv", command),
+            patch.dict(os.environ, environment()), warnings.catch_warnings(),
+        ):  # fmt: skip
+            around.enter_context(change)
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    return subprocess.CompletedProcess(command, code, output.getvalue(), errors.getvalue())
 
 
 def report(*arguments: object, code: int = 0) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def thumbnail(regions: Regions) -> bytes | None:
         return None
     if regions.outcome.table.facets is None:
         return None
-    ax = display(regions)
+    ax = display(regions, legend=False)
     figure, buffer = ax.figure, BytesIO()
     figure.set_size_inches(_INCHES * figure.get_size_inches() / figure.get_size_inches().max())
     figure.savefig(buffer, format="png", dpi=_DPI, bbox_inches="tight")
