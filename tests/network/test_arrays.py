@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from affinelens import network
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, AffineLensWarning
 from support.random_networks import random_layers
 
 LAYERS = random_layers([2, 4, 3, 1], seed=0, bias=1)
@@ -81,7 +81,7 @@ def test_layer_ten_follows_layer_nine(tmp_path: Path) -> None:
         path,
         **{f"{letter}{i}": array for i, layer in enumerate(layers) for letter, array in zip("Wb", layer, strict=True)},
     )
-    with pytest.warns(UserWarning, match=r"taken as \(out, in\)"):
+    with pytest.warns(AffineLensWarning, match=r"taken as \(out, in\)"):
         assert network(path).digest == network(layers).digest
 
 

@@ -117,7 +117,7 @@ def test_weights_stored_as_in_out_are_named_with_the_fix() -> None:
 
 def test_square_weights_whose_shapes_tell_nothing_are_warned_of_and_noted() -> None:
     square = np.array([[1.0, 2.0], [0.0, 1.0]])
-    with pytest.warns(UserWarning, match="give the scikit-learn model itself"):
+    with pytest.warns(al.AffineLensWarning, match="give the scikit-learn model itself"):
         compiled = al.network([(square, np.zeros(2)), (square, np.zeros(2))])
     assert compiled([1.0, 0.0]).tolist() == [1.0, 0.0]
     assert any("taken as (out, in)" in str(note) for note in compiled.notes)

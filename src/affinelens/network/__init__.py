@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from affinelens.errors import AffineLensError, Option
+from affinelens.errors import AffineLensError, AffineLensWarning, Option
 from affinelens.files.npz import read_npz
 from affinelens.files.tensors import read_safetensors, read_state_dict, tensor_values
 from affinelens.network.activation import Activation
@@ -128,7 +128,7 @@ def compile_model(
     if isinstance(model, Sequence):
         compiled = network_from_layers(model)
         for note in compiled.notes:
-            warnings.warn(f"{note}; {_SQUARE}", stacklevel=3)
+            warnings.warn(AffineLensWarning(f"{note}; {_SQUARE}"), stacklevel=3)
         return compiled
     if is_scikit_learn(model):
         return network_from_scikit_learn(model)
