@@ -10,7 +10,8 @@ import time
 from typing import Any, NamedTuple
 
 import affinelens as al
-from affinelens.engine.vertex.driver.threads import Task, Walk
+from affinelens.engine.vertex.driver.task import Task
+from affinelens.engine.vertex.driver.threads import Walk
 from affinelens.engine.vertex.layout.program import compile_program
 from affinelens.network import compile_model
 from affinelens.walk import Limits, Request

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from affinelens.convex.volume import cell_volumes
+from affinelens.convex.volume import cell_centroids, cell_volumes, scaled_volumes
 from support import brute_force
 from support.brute_force import Polytope, Row
 
@@ -339,6 +339,21 @@ def test_scaling_by_powers_of_two_is_exact(shape: Polytope, exponent: int) -> No
     d = vertices.shape[1]
     scaled = cell_volumes(vertices * 2.0**exponent, ends, tight, d)
     assert scaled.tolist() == (cell_volumes(vertices, ends, tight, d) * 2.0 ** (exponent * d)).tolist()
+
+
+@pytest.mark.parametrize("d", [2, 3, 4])
+@pytest.mark.parametrize("size", [1.5e308, 1e300, 1e-300, 5e-308])
+def test_what_lies_beyond_float64_still_has_a_center(d: int, size: float) -> None:
+    """Volumes that overflow are infinite, those that underflow zero, and nothing is nan on the way."""
+    vertices, ends, tight = pack([cross_polytope(d), cube(d)])
+    found = cell_centroids(vertices * size, ends, tight, d)
+    with np.errstate(over="ignore", under="ignore"):
+        expected = np.array([2.0**d / factorial(d), 1.0]) * np.prod([size] * d)
+    np.testing.assert_allclose(found.volumes, expected, rtol=1e-12)
+    np.testing.assert_allclose(found.centers, np.array([[0.0] * d, [size / 2] * d]), rtol=CLOSE, atol=CLOSE * size)
+    numbers, exponents = scaled_volumes(vertices * size, ends, tight, d)
+    logarithms = np.log2(numbers) + exponents - d * np.log2(size)
+    np.testing.assert_allclose(logarithms, [d - np.log2(factorial(d)), 0.0], atol=1e-9)
 
 
 @pytest.mark.parametrize("shape", [cube(2), cube(3), cross_polytope(4), times(cross_polytope(3), cube(2))])

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from affinelens.array_types import Floats
-from affinelens.convex.centroid import cell_centroids
-from affinelens.convex.volume import cell_volumes
+from affinelens.convex.volume import cell_centroids, cell_volumes
 from affinelens.domain import Slice
 from affinelens.errors import AffineLensError
 from affinelens.network.canonical import input_chart

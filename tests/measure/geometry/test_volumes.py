@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
-from affinelens.convex.centroid import cell_centroids
+from affinelens.convex.volume import cell_centroids
 from affinelens.regions import exact_halfspaces
 from support.measured import ABSOLUTE, random_set
 from support.random_networks import random_layers

@@ -40,7 +40,7 @@ class VertexEngine:
 
     def walk(self, request: Request, restricted: RestrictedNetwork | None, deadline: Deadline) -> Outcome:
         """Walk all of the network or, if it was restricted, what can switch."""
-        from affinelens.engine.vertex.driver.threads import Task
+        from affinelens.engine.vertex.driver.task import Task
         from affinelens.engine.vertex.driver.warm_up import prepare
         from affinelens.engine.vertex.driver.whole_domain import walk_domain
 

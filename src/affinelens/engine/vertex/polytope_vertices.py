@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from affinelens.array_types import Floats, Words
 from affinelens.domain import Frame
-from affinelens.engine.vertex.exact.arbiter import Arbiter
-from affinelens.engine.vertex.kernels.arrangement import advance
-from affinelens.engine.vertex.layout import endings
-from affinelens.engine.vertex.layout.program import Compiled, compile_program
-from affinelens.engine.vertex.layout.first_state import new_state
 from affinelens.engine.vertex import LARGEST_DIMENSION
+from affinelens.engine.vertex.exact.arbiter import Arbiter
+from affinelens.engine.vertex.kernels.arrangement import walk
+from affinelens.engine.vertex.layout import endings
+from affinelens.engine.vertex.layout.first_state import new_state
+from affinelens.engine.vertex.layout.program import Compiled, compile_program
 from affinelens.errors import AffineLensError
 from affinelens.network import AffineSum, Network
 from affinelens.walk import Vertices
-from affinelens.array_types import Floats, Words
 
 
 def polytope_vertices(frame: Frame) -> Vertices:
@@ -40,7 +40,7 @@ def domain_cell(compiled: Compiled) -> tuple[Floats, Words]:
             ids = state.arena.ids[cell.ids :][: cell.count]
             points = np.ascontiguousarray(state.arena.x[ids, : compiled.program.dim])
             return points, np.ascontiguousarray(state.tight(ids))
-        status = advance(compiled, state, 0)
+        status = walk(compiled.program, state, 0)
         if status == endings.UNDECIDED:
             arbiter.answer(state)
         elif endings.is_growth(status):

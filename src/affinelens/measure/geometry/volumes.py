@@ -11,8 +11,7 @@ import numpy as np
 from affinelens.arithmetic import UNIT_ROUNDOFF, upward
 from affinelens.array_types import Floats, Indices
 from affinelens.blocks import blocks, joined
-from affinelens.convex.centroid import cell_centroids
-from affinelens.convex.volume import cell_volumes, scaled_volumes
+from affinelens.convex.volume import cell_centroids, cell_volumes, scaled_volumes
 from affinelens.domain import Domain
 from affinelens.engine import polytope_vertices
 from affinelens.measure.geometry.inscribed_balls import vertex_stretch

@@ -12,7 +12,8 @@ import numpy as np
 from affinelens.convex.volume import cell_volumes
 from affinelens.deadline import TimeIsUp
 from affinelens.domain import Frame
-from affinelens.engine.vertex.driver.threads import Task, Walk
+from affinelens.engine.vertex.driver.task import Task
+from affinelens.engine.vertex.driver.threads import Walk
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.state import State
 from affinelens.engine.vertex.polytope_vertices import polytope_vertices

@@ -13,27 +13,24 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.deadline import NEVER, Deadline
-from affinelens.engine.vertex.kernels.arrangement import advance
-from affinelens.engine.vertex.exact.arbiter import Arbiter
-from affinelens.engine.vertex.layout import endings, kinds
-from affinelens.engine.vertex.layout.program import Compiled, compile_program
+from affinelens.array_types import Floats
+from affinelens.engine.vertex.driver.task import Task
 from affinelens.engine.vertex.driver.open_work import half_of_section, pending_share, single_child
+from affinelens.engine.vertex.exact.arbiter import Arbiter
+from affinelens.engine.vertex.kernels.arrangement import walk
+from affinelens.engine.vertex.layout import endings, kinds
 from affinelens.engine.vertex.layout.first_state import new_state
+from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.state import State
 from affinelens.progress import Progress
-from affinelens.restrict import RestrictedNetwork
-from affinelens.walk import (
-    Certificate, Columns, Facets, Job, JoinedLater, Outcome, Request, Selected, Status, Vertices,
-)  # fmt: skip
-from affinelens.array_types import Floats
+from affinelens.walk import Certificate, Columns, Facets, Job, Outcome, Status, Vertices
 
 # Work between two looks at limits and at idle workers: up to about 20 ms, and less at first, so that work is soon
 # shared.
@@ -82,42 +79,6 @@ class _Part:
                 frame[f].end -= 1
                 return taken
         return None
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """A request, the engine that walks it, and the part of the network it walks, if not all of it.
-
-    Its time began at ``started``, by the monotonic clock; laying the network out ends at the deadline. With
-    ``counts_sections`` the last stage's cells are counted without being built.
-    """
-
-    engine: str
-    request: Request
-    restricted: RestrictedNetwork | None = None
-    deadline: Deadline = NEVER
-    counts_sections: bool = False
-    started: float = field(default_factory=time.monotonic)
-
-    def compiled(self, selected: Selected) -> Compiled:
-        """What is to be walked, laid out for the kernels."""
-        asked, restricted = self.request, self.restricted
-        frame = asked.frame if restricted is None else restricted.frame
-        return compile_program(asked.network, frame, restricted, asked.condition, self.deadline, selected)
-
-    def outcome(
-        self, status: Status, certificate: Certificate, counts: tuple[int, ...], chunks: Sequence[Any],
-        share: float | None, open_work: tuple[Job, ...] | None,
-    ) -> Outcome:  # fmt: skip
-        """How the walk ended; chunks are regions, or what the sink made of them."""
-        none = self.request.no_columns(self.restricted)
-        switching = None if self.restricted is None else self.restricted.switching
-        is_kept = self.request.sink is None
-        return Outcome(
-            self.engine, status, replace(certificate, complete=status is Status.COMPLETE), counts,
-            time.monotonic() - self.started, JoinedLater([none, *chunks]) if is_kept else none,
-            () if is_kept else tuple(chunks), share, switching, open_work=open_work,
-        )  # fmt: skip
 
 
 class Walk:
@@ -241,7 +202,7 @@ class Walk:
             state = part.state
             budget = min(part.slice, _SLICE)
             part.slice = 2 * budget
-            status = advance(self._compiled, state, budget)
+            status = walk(self._compiled.program, state, budget)
             self._note(part, arbiter, room)
             if (
                 not self._asked.regions

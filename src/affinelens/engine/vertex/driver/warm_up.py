@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 
 from affinelens.domain import Box
-from affinelens.engine.vertex.kernels.arrangement import advance
-from affinelens.engine.vertex.layout.program import compile_program
+from affinelens.engine.vertex.kernels.arrangement import walk
 from affinelens.engine.vertex.layout.first_state import new_state
+from affinelens.engine.vertex.layout.program import compile_program
 from affinelens.network import compile_model
 
 
@@ -18,4 +18,4 @@ def prepare() -> None:
     """Compile or load the kernels by walking through a network of one unit, unless this process has done so."""
     network = compile_model([(np.ones((1, 1)), np.zeros(1)), (np.ones((1, 1)), np.zeros(1))], inputs=1)
     compiled = compile_program(network, Box(-1, 1, dim=1).frame)
-    advance(compiled, new_state(compiled, 4), 1 << 40)
+    walk(compiled.program, new_state(compiled, 4), 1 << 40)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from affinelens.engine.vertex.driver.subdomains import SubdividedWalk
-from affinelens.engine.vertex.driver.threads import Task, Walk
+from affinelens.engine.vertex.driver.task import Task
+from affinelens.engine.vertex.driver.threads import Walk
 from affinelens.walk import EVERYTHING, Outcome
 
 

@@ -13,16 +13,15 @@ from affinelens.engine.vertex.kernels.counting import conclude_section, next_sec
 from affinelens.engine.vertex.kernels.cutting import cut, next_child
 from affinelens.engine.vertex.kernels.frames import pop
 from affinelens.engine.vertex.kernels.group_splitting import CHOSEN, WON, next_candidate, next_rival, win
-from affinelens.kernels.intrinsics import index
 from affinelens.engine.vertex.kernels.last_cut import ORDINARY_CUT, halve
 from affinelens.engine.vertex.kernels.signs import evaluate
 from affinelens.engine.vertex.kernels.stage_passing import leave, settle
 from affinelens.engine.vertex.layout import endings, kinds, phases
-from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.program_records import Program
 from affinelens.engine.vertex.layout.state import Rows, Stack, State
 from affinelens.kernels.bits import NONE, ONE, ZERO, lowest_bit
 from affinelens.kernels.compilation import entry, kernel, merged
+from affinelens.kernels.intrinsics import index
 
 # What a cell needs if not a cut: nothing more in this stage.
 _NONE_CUTS = -1
@@ -72,11 +71,6 @@ def walk(program: Program, state: State, budget: int) -> int:
         if status != endings.FINISHED:
             return status
     return endings.FINISHED
-
-
-def advance(compiled: Compiled, state: State, budget: int) -> int:
-    """Go on with a walk; see :func:`walk`."""
-    return walk(compiled.program, state, budget)
 
 
 @merged

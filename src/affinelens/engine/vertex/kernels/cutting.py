@@ -9,7 +9,7 @@ from affinelens.engine.vertex.kernels.edges import copy_level, cross_edges, list
 from affinelens.engine.vertex.kernels.emission import emit
 from affinelens.engine.vertex.kernels.frames import pop, push, take_slot
 from affinelens.engine.vertex.kernels.pruning import is_unwanted
-from affinelens.engine.vertex.kernels.selecting import select_side
+from affinelens.engine.vertex.kernels.selected_cells import select_side
 from affinelens.engine.vertex.kernels.signs import evaluate
 from affinelens.engine.vertex.kernels.stage_opening import follow
 from affinelens.engine.vertex.kernels.sums import add_breaks, inherit_sums, is_carried

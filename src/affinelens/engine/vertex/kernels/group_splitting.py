@@ -6,7 +6,7 @@ import numpy as np
 
 from affinelens.kernels.intrinsics import index
 from affinelens.engine.vertex.kernels.frames import pop, push
-from affinelens.engine.vertex.kernels.selecting import select_winner
+from affinelens.engine.vertex.kernels.selected_cells import select_winner
 from affinelens.engine.vertex.kernels.sums import inherit_sums
 from affinelens.engine.vertex.layout import endings, kinds, phases
 from affinelens.engine.vertex.layout.program_records import Program

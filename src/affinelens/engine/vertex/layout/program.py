@@ -8,32 +8,38 @@ The kernels therefore update the next stages' functions by one column a break, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix
+from affinelens.array_types import Floats, Indices
 from affinelens.deadline import NEVER, Deadline
 from affinelens.domain import Frame
-from affinelens.walk import EVERYTHING, Selected
-from affinelens.engine.vertex.layout.duplicates import duplicates
 from affinelens.engine.vertex.exact.path_rows import ExactRows, PathRows, SwitchingRows
+from affinelens.engine.vertex.layout.duplicates import duplicates
 from affinelens.engine.vertex.layout.program_records import (
-    BreakColumns, BreakRow, CopyRow, GroupRow, Program, StageRow, TargetRow, UnitErrors,
+    BreakColumns,
+    BreakRow,
+    CopyRow,
+    GroupRow,
+    Program,
+    StageRow,
+    TargetRow,
+    UnitErrors,
 )  # fmt: skip
 from affinelens.engine.vertex.layout.records import Records, new_records, records_of
-from affinelens.engine.vertex.layout.stage_layout import StageNumbers, StageParts, padded
+from affinelens.engine.vertex.layout.stage_layout import StageParts, in_lanes, padded
+from affinelens.engine.vertex.layout.stage_numbers import StageNumbers
 from affinelens.network import Activation, Network
 from affinelens.network.affine_functions import NetworkTerms
 from affinelens.restrict import Clauses, RestrictedNetwork, restricted_rows
-from affinelens.array_types import Floats, Indices
-
-Number = TypeVar("Number", bound=np.generic)
+from affinelens.walk import EVERYTHING, Selected
 
 # Rational functions of a network that takes more products to evaluate are carried back to the input one by one.
 _MANY_PRODUCTS = 1 << 20
@@ -142,7 +148,7 @@ def _program(
     group, pairs = _groups(parts)
     lanes = padded(dim + 1)
     leads = (leader == np.arange(len(leader))) & (orientation != 0)
-    own = _joined([_padded(leads[a:b]) for a, b in pairwise(_offsets(counts).tolist())], np.bool_)
+    own = _joined([in_lanes(leads[a:b]) for a, b in pairwise(_offsets(counts).tolist())], np.bool_)
     return Program(
         dim=dim,
         lanes=lanes,
@@ -165,22 +171,22 @@ def _program(
             first_follower=follower_start,
         ),
         step=BreakColumns(
-            threshold=_joined([_padded(b.threshold) for b in breaks], np.float64),
-            jump=_joined([_padded(part.jump) for part in parts], np.float64),
-            gap=_joined([_padded(part.gap) for part in parts], np.float64),
+            threshold=_lanes_joined(b.threshold for b in breaks),
+            jump=_lanes_joined(part.jump for part in parts),
+            gap=_lanes_joined(part.gap for part in parts),
         ),
         own=np.packbits(own, bitorder="little").astype(np.int64),
         followers=followers,
         group=group,
         pairs=pairs,
         unit=UnitErrors(
-            base_slope=_joined([part.padded_column(part.base_slope) for part in parts], np.float64),
-            fixed_error=_joined([part.padded_column(part.errors[0]) for part in parts], np.float64),
-            fixed_constant_error=_joined([part.padded_column(part.errors[1]) for part in parts], np.float64),
-            norm=_joined([part.padded_column(part.norms()) for part in parts], np.float64),
+            base_slope=_lanes_joined(part.base_slope for part in parts),
+            fixed_error=_lanes_joined(part.errors[0] for part in parts),
+            fixed_constant_error=_lanes_joined(part.errors[1] for part in parts),
+            norm=_lanes_joined(part.norms() for part in parts),
         ),
         copy=_copies(parts),
-        fixed=_joined([part.fixed_rows().ravel() for part in parts], np.float64),
+        fixed=_lanes_joined(part.numbers.fixed.T for part in parts),
         target=target,
         columns=columns,
     )
@@ -314,19 +320,17 @@ def _targets(parts: Sequence[StageParts]) -> tuple[Indices, Records[TargetRow], 
     return _whole(starts), table, np.concatenate(flat)
 
 
-def _padded(values: NDArray[Number]) -> NDArray[Number]:
-    """Values followed by zeros, up to whole lanes."""
-    table = np.zeros(padded(len(values)), dtype=values.dtype)
-    table[: len(values)] = values
-    return table
-
-
 def _whole(values: Iterator[int] | Sequence[int]) -> Indices:
     return np.array([int(v) for v in values], dtype=np.int64)
 
 
 def _offsets(sizes: Iterator[int] | Sequence[int]) -> Indices:
     return _whole(accumulate(sizes, initial=0))
+
+
+def _lanes_joined(tables: Iterable[Floats]) -> Floats:
+    """The rows of all tables one after another, each in whole lanes."""
+    return _joined([in_lanes(table).ravel() for table in tables], np.float64)
 
 
 def _joined(arrays: Sequence[NDArray[Any]], kind: type = np.int64) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""One stage's numbers for the kernels, and bounds on their errors that hold whatever the pattern is."""
+"""One stage's arrays for the kernels, and bounds on their errors that hold whatever the pattern is."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma
+from affinelens.arithmetic import UNIT_ROUNDOFF, gamma
+from affinelens.array_types import Floats
+from affinelens.engine.vertex.layout.stage_numbers import (
+    EXACT_INTEGERS,
+    LOWEST_EXPONENT,
+    SLACK,
+    SMALLEST_ACCURATE,
+    StageNumbers,
+    lowest_exponent,
+)  # fmt: skip
 from affinelens.kernels.lanes import LANES
 from affinelens.network import Activation
-from affinelens.network.canonical import AffineSum, Stage
-from affinelens.network.composed_maps import Chain
-from affinelens.network.linear_map import Dense, LinearMap, Select
-from affinelens.restrict import RestrictedRows
-from affinelens.array_types import Floats, Indices
 
-# Bounds are sums of few non-negative terms computed in float64; this factor covers their own rounding.
-SLACK = 1.0 + 2.0**-30
-# Integers up to this size are exact in float64.
-_EXACT_INTEGERS = 2.0**53
-# Rows whose entries are multiples of a power of two above this never underflow.
-_LOWEST_EXPONENT = -960
+Number = TypeVar("Number", bound=np.generic)
+
 _UNDERFLOW = 2.0**-1000
-_SMALLEST = 5e-324
-SMALLEST_ACCURATE = 2.0**_LOWEST_EXPONENT
 # A Gram matrix is squared this many times to bound its largest eigenvalue; the factor covers the roundings.
 _SQUARINGS = 5
 _SQUARING_SLACK = 1.0 + 2.0**-10
@@ -39,81 +38,12 @@ def padded(count: int) -> int:
     return -(-count // LANES) * LANES
 
 
-@dataclass(frozen=True, eq=False)
-class StageNumbers:
-    """A stage's pre-activations as float64: ``fixed [y; 1] + sum of maps applied to earlier stages' outputs``.
-
-    ``fixed`` includes what earlier units output below all their breaks. A map comes with whether its entries are
-    exact; each is correctly rounded otherwise. ``error``, if it is given, is how far the true functions may be from
-    these on the domain, and then all numbers are taken as they are. ``first_like`` says for every unit which one is
-    known to be the same function.
-    """
-
-    activation: Activation
-    fixed: Floats
-    fixed_is_exact: bool
-    maps: tuple[tuple[int, Floats, bool], ...]
-    first_like: Indices
-    error: Floats | None = None
-
-    @classmethod
-    def of_stage(cls, stage: Stage, chart: ExactMatrix, earlier: Sequence[Activation]) -> StageNumbers:
-        """From the model's own parameters: multiplied out exactly and rounded once."""
-        width = chart.shape[1]
-        maps = tuple((k - 1, *multiplied_out(linear)) for k, linear in stage.linear.sources if k > 0)
-        first_like = np.arange(stage.activation.size_in)
-        constants = _constants_alone(stage.linear, earlier)
-        if constants is not None:
-            table = np.zeros((len(constants), width))
-            table[:, -1] = constants
-            return cls(stage.activation, table, True, maps, first_like)
-        one = ExactMatrix.from_floats(np.append(np.zeros(width - 1), 1.0)[None, :])
-        sources = [chart]
-        for activation in earlier:
-            constants = np.zeros((activation.size_out, width))
-            constants[:, -1] = _lowest_offsets(activation)
-            sources.append(ExactMatrix.from_floats(constants))
-        total = stage.linear.propagate_exact(sources, one)
-        table = total.to_floats()
-        table[(table == 0) & _nonzero(total)] = _SMALLEST
-        exact = False
-        if np.isfinite(table).all():
-            again = ExactMatrix.from_floats(table)
-            exact = bool(again.numerators * total.denominator == total.numerators * again.denominator)
-        return cls(stage.activation, table, exact, maps, first_like)
-
-    @classmethod
-    def of_rows(
-        cls, rows: RestrictedRows, activation: Activation, earlier: Sequence[Activation], first_like: Indices
-    ) -> StageNumbers:
-        """From the rows of switching units, whose error on the domain is known."""
-        fixed, error = rows.fixed.copy(), rows.error
-        for k, matrix in rows.maps.items():
-            offsets = _lowest_offsets(earlier[k])
-            if offsets.any():
-                fixed[:, -1] += matrix @ offsets
-                error = error + SLACK * gamma(len(offsets) + 2) * (np.abs(matrix) @ np.abs(offsets))
-                error = error + SLACK * 2 * UNIT_ROUNDOFF * np.abs(fixed[:, -1])
-        maps = tuple((k, matrix, True) for k, matrix in rows.maps.items())
-        return cls(activation, fixed, False, maps, first_like, error)
-
-
-def _constants_alone(linear: AffineSum, earlier: Sequence[Activation]) -> Floats | None:
-    """The bias of a stage that takes nothing from the input, nor constants from earlier stages; None if it is rounded.
-
-    That is the usual case, and spares it rational arithmetic.
-    """
-    if any(k == 0 or _lowest_offsets(earlier[k - 1]).any() for k, _ in linear.sources):
-        return None
-    if linear.bias is None:
-        return np.zeros(linear.size)
-    column, exact = multiplied_out(linear.bias)
-    return column[:, 0] if exact else None
-
-
-def _lowest_offsets(activation: Activation) -> Floats:
-    """The constant of each unit's lowest piece."""
-    return activation.offsets[:, 0]
+def in_lanes(rows: NDArray[Number]) -> NDArray[Number]:
+    """Rows followed by zeros, up to whole lanes."""
+    count = rows.shape[-1]
+    table = np.zeros((*rows.shape[:-1], padded(count)), dtype=rows.dtype)
+    table[..., :count] = rows
+    return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,24 +83,19 @@ class StageParts:
             base = before.base_slope
             squares = _squares(taken, jump)
             bound = np.abs(changes) @ before.break_bound
-            exponents = [_lowest_exponent(changes) + before.exponent]
+            exponents = [lowest_exponent(changes) + before.exponent]
             if base.any():
                 squares = squares + _squares(matrix[:, base != 0], base[base != 0])
                 bound = bound + np.abs(matrix * base) @ before.bound
-                exponents.append(_lowest_exponent(matrix * base) + before.exponent)
+                exponents.append(lowest_exponent(matrix * base) + before.exponent)
             exact = exact and before.has_unit_slopes
             found.append(
                 Block(
-                    source, self._pad(changes.T), self._pad((matrix * base).T) if base.any() else None,
+                    source, in_lanes(changes.T), in_lanes((matrix * base).T) if base.any() else None,
                     exact, squares, bound, min(exponents),
                 )
             )  # fmt: skip
         return found
-
-    def _pad(self, rows: Floats) -> Floats:
-        table = np.zeros((len(rows), self.padded))
-        table[:, : rows.shape[1]] = rows
-        return table
 
     @property
     def grouped(self) -> bool:
@@ -205,7 +130,7 @@ class StageParts:
     @cached_property
     def exponent(self) -> int:
         """All entries of the stage's functions are multiples of 2 to this power, under any pattern."""
-        own = min(_lowest_exponent(self.numbers.fixed), _lowest_exponent(self.activation.breaks.threshold))
+        own = min(lowest_exponent(self.numbers.fixed), lowest_exponent(self.activation.breaks.threshold))
         return min([own, *(block.exponent for block in self.blocks)])
 
     @cached_property
@@ -218,8 +143,8 @@ class StageParts:
             self.numbers.fixed_is_exact
             and all(block.exact and self._earlier[block.source].exact for block in self.blocks)
             and not any(self._earlier[block.source].gap.any() for block in self.blocks)
-            and self.exponent > _LOWEST_EXPONENT
-            and bool(largest < np.ldexp(_EXACT_INTEGERS, min(self.exponent, 0)))
+            and self.exponent > LOWEST_EXPONENT
+            and bool(largest < np.ldexp(EXACT_INTEGERS, min(self.exponent, 0)))
         )
 
     @property
@@ -243,7 +168,7 @@ class StageParts:
             return np.zeros(self.units), SLACK * (self.numbers.error + (self.rounding + 2 * UNIT_ROUNDOFF) * size)
         size = np.abs(self.numbers.fixed)
         unit = 0.0 if self.exact else SLACK * (self.rounding + 2 * UNIT_ROUNDOFF)
-        extra = 0.0 if self.exponent > _LOWEST_EXPONENT else _UNDERFLOW
+        extra = 0.0 if self.exponent > LOWEST_EXPONENT else _UNDERFLOW
         return unit * size[:, :-1].sum(axis=1) + extra, unit * size[:, -1] + extra
 
     def copies(self) -> list[tuple[int, int, int]]:
@@ -259,9 +184,6 @@ class StageParts:
             for unit in np.flatnonzero(~fixed & (used == 1) & (matrix == 1.0).any(axis=1)).tolist():
                 found.append((unit, source, int(matrix[unit].argmax())))
         return found
-
-    def fixed_rows(self) -> Floats:
-        return self._pad(self.numbers.fixed.T)
 
     def norms(self) -> Floats:
         total = np.zeros(self.units)
@@ -287,9 +209,6 @@ class StageParts:
         matrices = [matrix * _largest_slopes(self._earlier[k].activation) for k, matrix, _ in self.numbers.maps]
         largest = _norm_at_most(np.hstack(matrices)) if matrices else 0.0
         return SLACK * float(fixed), SLACK * float(rows), largest
-
-    def padded_column(self, values: Floats) -> Floats:
-        return self._pad(values[None, :])[0]
 
 
 def _pieces(activation: Activation) -> tuple[Floats, Floats, Floats]:
@@ -338,57 +257,6 @@ def _norm_at_most(matrix: Floats) -> float:
         if k < _SQUARINGS:
             gram = gram @ gram
     return _SQUARING_SLACK * bound
-
-
-def _nonzero(matrix: ExactMatrix) -> NDArray[np.bool_]:
-    return np.array([bool(n) for n in matrix.numerators.entries()], dtype=bool).reshape(matrix.shape)
-
-
-def multiplied_out(linear: LinearMap) -> tuple[Floats, bool]:
-    """A linear map multiplied out, each entry correctly rounded; and whether nothing was rounded."""
-    if isinstance(linear, Dense):
-        return linear.weight, True
-    unrounded = _multiplied_without_rounding(linear)
-    if unrounded is not None:
-        return unrounded, True
-    exact = linear.apply_exact(ExactMatrix.from_floats(np.eye(linear.size_in)))
-    table = exact.to_floats()
-    table[(np.abs(table) < SMALLEST_ACCURATE) & _nonzero(exact)] = np.nan
-    if not np.isfinite(table).all():
-        return table, False
-    again = ExactMatrix.from_floats(table)
-    return table, bool(again.numerators * exact.denominator == exact.numerators * again.denominator)
-
-
-def _multiplied_without_rounding(linear: LinearMap) -> Floats | None:
-    """A chain of matrices multiplied in float64, if all sums on the way are integers times a power of two that fit."""
-    if not isinstance(linear, Chain):
-        return None
-    table, exponent = np.eye(linear.size_in), 0
-    for part in linear.maps:
-        if isinstance(part, Select):
-            table = part.apply(table)
-            continue
-        if not isinstance(part, Dense):
-            return None
-        exponent = min(0, exponent + _lowest_exponent(part.weight))
-        with np.errstate(over="ignore"):
-            largest = part.apply_absolute(np.abs(table)).max(initial=0.0)
-        if exponent <= _LOWEST_EXPONENT or not largest < np.ldexp(_EXACT_INTEGERS, exponent):
-            return None
-        table = part.apply(table)
-    return table
-
-
-def _lowest_exponent(values: Floats) -> int:
-    """The largest e such that all values are multiples of ``2**e`` (a large number if all are zero)."""
-    finite = values[np.isfinite(values) & (values != 0)]
-    if not finite.size:
-        return 2000
-    mantissas, exponents = np.frexp(finite)
-    whole = np.ldexp(mantissas, 53).astype(np.int64)
-    trailing = np.log2((whole & -whole).astype(np.float64)).astype(np.int64)
-    return int((exponents.astype(np.int64) - 53 + trailing).min())
 
 
 def _is_relu(activation: Activation) -> bool:

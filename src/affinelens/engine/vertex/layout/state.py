@@ -12,14 +12,19 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.kernels.aligned import aligned, doubled, resized
+from affinelens.array_types import Floats, Indices, Words
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.records import Records
 from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Hyperplane, Level, Request, Slot, Sum
-from affinelens.array_types import Floats, Indices, Words
+from affinelens.kernels.aligned import aligned, doubled, resized
 
-_SORTING = ("ids", "upper", "level", "lower_bits", "edge_upper", "edge_lower")
+# What becomes longer when a walk needs more room: a part of the state, and its tables.
+_GROWN = {
+    endings.GROW_ARENA: ("arena", ("x", "off", "bits", "whole", "is_known")),
+    endings.GROW_IDS: ("arena", ("ids", "upper", "level", "lower_bits", "edge_upper", "edge_lower")),
+    endings.GROW_FRAMES: ("stack", ("frame", "cutting", "used", "sums")),
+}
 
 
 class Arena(NamedTuple):
@@ -140,15 +145,11 @@ class State(NamedTuple):
 
     def grown(self, status: int) -> State:
         """The same walk with more room where it ran out."""
-        if status == endings.GROW_ARENA:
-            arrays = {name: doubled(getattr(self.arena, name)) for name in ("x", "off", "bits", "whole", "is_known")}
-            return self._replace(arena=self.arena._replace(**arrays))
-        if status == endings.GROW_IDS:
-            arrays = {name: doubled(getattr(self.arena, name)) for name in _SORTING}
-            return self._replace(arena=self.arena._replace(**arrays))
-        if status == endings.GROW_FRAMES:
-            arrays = {name: doubled(getattr(self.stack, name)) for name in ("frame", "cutting", "used", "sums")}
-            return self._replace(stack=self.stack._replace(**arrays))
+        if status in _GROWN:
+            part, names = _GROWN[status]
+            tables = getattr(self, part)
+            longer = tables._replace(**{name: doubled(getattr(tables, name)) for name in names})
+            return self._replace(**{part: longer})
         if status == endings.GROW_REQUESTS:
             return self._replace(requests=doubled(self.requests))
         return self._with_more_slots() if status == endings.GROW_SLOTS else self._with_more_levels()
@@ -198,15 +199,7 @@ class State(NamedTuple):
 
     def copied(self) -> State:
         """An independent copy of the walk, without its results."""
-        results = self.results._replace(
-            counts=np.zeros_like(self.results.counts),
-            patterns=np.empty_like(self.results.patterns),
-            points=np.empty_like(self.results.points),
-            ends=np.zeros_like(self.results.ends),
-            facets=np.empty_like(self.results.facets),
-            vertices=np.empty_like(self.results.vertices),
-            vertex_tight=np.empty_like(self.results.vertex_tight),
-        )
+        results = Results(*(np.zeros(array.shape, array.dtype) for array in self.results))
         control = self._counters_without_findings()
         control.requests = 0
         return State(

@@ -1,0 +1,49 @@
+"""What a walk is asked for and by whom, and the outcome that it hands back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from affinelens.deadline import NEVER, Deadline
+from affinelens.engine.vertex.layout.program import Compiled, compile_program
+from affinelens.restrict import RestrictedNetwork
+from affinelens.walk import Certificate, Job, JoinedLater, Outcome, Request, Selected, Status
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A request, the engine that walks it, and the part of the network it walks, if not all of it.
+
+    Its time began at ``started``, by the monotonic clock; laying the network out ends at the deadline. With
+    ``counts_sections`` the last stage's cells are counted without being built.
+    """
+
+    engine: str
+    request: Request
+    restricted: RestrictedNetwork | None = None
+    deadline: Deadline = NEVER
+    counts_sections: bool = False
+    started: float = field(default_factory=time.monotonic)
+
+    def compiled(self, selected: Selected) -> Compiled:
+        """What is to be walked, laid out for the kernels."""
+        asked, restricted = self.request, self.restricted
+        frame = asked.frame if restricted is None else restricted.frame
+        return compile_program(asked.network, frame, restricted, asked.condition, self.deadline, selected)
+
+    def outcome(
+        self, status: Status, certificate: Certificate, counts: tuple[int, ...], chunks: Sequence[Any],
+        share: float | None, open_work: tuple[Job, ...] | None,
+    ) -> Outcome:  # fmt: skip
+        """How the walk ended; chunks are regions, or what the sink made of them."""
+        none = self.request.no_columns(self.restricted)
+        switching = None if self.restricted is None else self.restricted.switching
+        is_kept = self.request.sink is None
+        return Outcome(
+            self.engine, status, replace(certificate, complete=status is Status.COMPLETE), counts,
+            time.monotonic() - self.started, JoinedLater([none, *chunks]) if is_kept else none,
+            () if is_kept else tuple(chunks), share, switching, open_work=open_work,
+        )  # fmt: skip
