@@ -113,9 +113,12 @@ class ExactMatrix:
 
     def rows(self, indices: Sequence[int]) -> ExactMatrix:
         """The given rows, in order; -1 stands for a row of zeros."""
-        columns = self.shape[1]
-        entries = self.numerators.entries()
+        count, columns = self.shape
         zero = [fmpz(0)] * columns
+        if 2 * len(indices) < count:
+            few = [e for i in indices for e in (self.row(i) if i >= 0 else zero)]
+            return ExactMatrix(fmpz_mat(len(indices), columns, few), self.denominator)
+        entries = self.numerators.entries()
         picked = [e for i in indices for e in (entries[i * columns : (i + 1) * columns] if i >= 0 else zero)]
         return ExactMatrix(fmpz_mat(len(indices), columns, picked), self.denominator)
 

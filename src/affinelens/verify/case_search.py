@@ -10,7 +10,7 @@ from affinelens.network import Network
 from affinelens.verify.condition import ALWAYS, Condition, with_condition
 from affinelens.verify.relaxed_cells import Cells
 from affinelens.verify.tallied_walks import TalliedWalks
-from affinelens.verify.unsafe_set import UnsafePart, unsafe_part
+from affinelens.verify.unsafe_set import UnsafePart
 from affinelens.verify.witness import Judge, Witness
 from affinelens.verify.witness_search import promising
 from affinelens.walk import Status
@@ -83,5 +83,4 @@ class CaseSearch:
         network, clauses = with_condition(self._network, self._condition, relaxed=False)
         outcome = self._walks.walk(network, self._case.domain.frame, clauses, vertices=True)
         if outcome is not None:
-            complete = outcome.status is Status.COMPLETE
-            yield unsafe_part(self._number, network, self._case.domain, outcome, clauses, is_complete=complete)
+            yield UnsafePart(self._number, network, self._case.domain, outcome, clauses)

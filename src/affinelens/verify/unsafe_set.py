@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,13 @@ from affinelens.network import Network
 from affinelens.region_set import RegionSet
 from affinelens.regions import Region
 from affinelens.restrict import Clauses
+from affinelens.short_text import counted
 from affinelens.verify.relaxed_cells import clauses_held, constraint_signs
-from affinelens.walk import Columns, Outcome
+from affinelens.walk import Columns, Outcome, Status, Vertices
 
 
-@dataclass(frozen=True, eq=False)
 class UnsafePart:
-    """What is unsafe in the domain of one case of a property.
+    """What is unsafe in the domain of one case of a property; put together when it is first looked at.
 
     Attributes
     ----------
@@ -40,11 +41,46 @@ class UnsafePart:
         Whether there is nothing else but points of lower dimension.
     """
 
-    case: int
-    regions: RegionSet
-    volumes: Floats
-    share: float
-    is_complete: bool
+    def __init__(self, case: int, network: Network, domain: Domain, outcome: Outcome, clauses: Clauses) -> None:
+        self.case = case
+        self.is_complete = outcome.status is Status.COMPLETE
+        self._network = network
+        self._domain = domain
+        self._outcome = outcome
+        self._clauses = clauses
+
+    @cached_property
+    def regions(self) -> RegionSet:
+        """Of the walk's regions those that some clause holds on; the walk kept vertices."""
+        outcome = self._outcome
+        held = np.asarray(clauses_held(constraint_signs(self._network, outcome), self._clauses).any(axis=1))
+        columns = _picked(outcome.table, held)
+        counts = (*outcome.layer_counts[:-1], len(columns))
+        found = replace(outcome, columns=columns, layer_counts=counts)
+        return RegionSet(self._network, self._domain, found, {"vertices": True})
+
+    @cached_property
+    def volumes(self) -> Floats:
+        """The volume of each."""
+        vertices = self._vertices
+        return cell_volumes(vertices.points, vertices.offsets[1:], vertices.tight, self._domain.dim)
+
+    @cached_property
+    def share(self) -> float:
+        """The part of the domain's volume that they fill."""
+        return float(volume_shares(self._domain, self._vertices).sum())
+
+    @property
+    def _vertices(self) -> Vertices:
+        vertices = self.regions.outcome.table.vertices
+        assert vertices is not None
+        return vertices
+
+    def __repr__(self) -> str:
+        whole = "" if self.is_complete else ", not all"
+        return (
+            f"UnsafePart(case {self.case + 1}: {counted(len(self), 'polytope')}{whole}, {self.share:.3g} of the domain)"
+        )
 
     @property
     def volume(self) -> float:
@@ -75,20 +111,6 @@ def _polytope(region: Region, volume: float) -> dict[str, Any]:
         "vertices": region.vertices.tolist(),
         "volume": volume,
     }
-
-
-def unsafe_part(
-    case: int, network: Network, domain: Domain, outcome: Outcome, clauses: Clauses, *, is_complete: bool
-) -> UnsafePart:
-    """Of a walk's regions those that some clause holds on; the walk kept vertices."""
-    held = np.asarray(clauses_held(constraint_signs(network, outcome), clauses).any(axis=1))
-    columns = _picked(outcome.table, held)
-    counts = (*outcome.layer_counts[:-1], len(columns))
-    regions = RegionSet(network, domain, replace(outcome, columns=columns, layer_counts=counts), {"vertices": True})
-    vertices = columns.vertices
-    assert vertices is not None
-    volumes = cell_volumes(vertices.points, vertices.offsets[1:], vertices.tight, domain.dim)
-    return UnsafePart(case, regions, volumes, float(volume_shares(domain, vertices).sum()), is_complete)
 
 
 def _picked(columns: Columns, wanted: NDArray[np.bool_]) -> Columns:

@@ -61,15 +61,14 @@ class CoordinateBounds:
     table: fmpz_mat
 
     @classmethod
-    def of(cls, rows: ExactMatrix, numbers: Indices) -> CoordinateBounds:
-        """Rows with one non-zero coefficient each."""
+    def of(cls, rows: ExactMatrix, numbers: Indices, coordinate: Indices) -> CoordinateBounds:
+        """Rows with one non-zero coefficient each, that of a coordinate."""
         table, last = rows.numerators, rows.shape[1] - 1
-        coordinate = [next(k for k in range(last) if table[i, k]) for i in numbers.tolist()]
-        slopes = [int(table[i, k]) for i, k in zip(numbers.tolist(), coordinate, strict=True)]
+        slopes = [int(table[i, k]) for i, k in zip(numbers.tolist(), coordinate.tolist(), strict=True)]
         values = [Fraction(-int(table[i, last]), a) for i, a in zip(numbers.tolist(), slopes, strict=True)]
         below, above = np.array([_around(v) for v in values], dtype=np.float64).reshape(len(values), 2).T
         upper = np.array([a < 0 for a in slopes], dtype=bool)
-        return cls(numbers, np.array(coordinate, dtype=np.int64), upper, below, above, table)
+        return cls(numbers, coordinate, upper, below, above, table)
 
     def __len__(self) -> int:
         return len(self.numbers)

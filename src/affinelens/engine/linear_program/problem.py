@@ -118,11 +118,11 @@ class Problem:
     def bounds(self) -> CoordinateBounds:
         """Those rows of the domain that are kept apart."""
         rows = self.frame.rows
-        if not self.box_mode:
-            return CoordinateBounds.of(rows, np.zeros(0, dtype=np.int64))
-        single = np.flatnonzero(np.count_nonzero(rows.to_floats()[:, :-1], axis=1) <= 1)
-        one = [sum(map(bool, rows.row(i)[:-1])) == 1 for i in single.tolist()]
-        return CoordinateBounds.of(rows, single[np.array(one, dtype=bool)])
+        coefficients = rows.to_floats()[:, :-1]
+        single = np.flatnonzero((np.count_nonzero(coefficients, axis=1) == 1) & self.box_mode)
+        if rows.source is None:  # some coefficients may be too small for float64
+            single = np.array([i for i in single.tolist() if sum(map(bool, rows.row(i)[:-1])) == 1], dtype=np.int64)
+        return CoordinateBounds.of(rows, single, np.abs(coefficients[single]).argmax(axis=1))
 
     def split(self, hyperplanes: Indices) -> tuple[CoordinateBounds, Indices | slice]:
         """Bounds among numbered hyperplanes, and the places of the others."""
