@@ -323,7 +323,7 @@ def test_a_pt_file_without_a_state_dictionary(content: str, tmp_path: Path) -> N
     stored = {
         "tensor": torch.zeros(2),
         "numbers": {"0.weight": 3},
-        "nested": {"model": {"0.weight": torch.zeros(2, 2)}},
+        "nested": {"model": {"layers": {"0.weight": torch.zeros(2, 2)}}},
     }
     torch.save(stored[content], tmp_path / "net.pt")
     assert "state_dict()" in python_refusal(lambda: al.network(tmp_path / "net.pt"))

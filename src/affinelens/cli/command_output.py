@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import Any
 
 import click
@@ -42,7 +43,7 @@ def print_walk(outcome: Outcome) -> None:
     certificate = outcome.certificate
     atleast = "" if outcome.status is Status.COMPLETE else "at least "
     click.echo(f"{atleast}{outcome.regions} region{'' if outcome.regions == 1 else 's'}")
-    click.echo(str(outcome.status))
+    click.echo(textwrap.fill(str(outcome.status), _LINE))
     if outcome.share is not None and outcome.status is not Status.COMPLETE:
         click.echo(f"covered: {outcome.share:.3%} of the domain's volume")
     click.echo(f"cells by stage: {shown_counts(outcome.layer_counts, _LINE - len('cells by stage: '))}")

@@ -84,15 +84,9 @@ def network_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray
             raise AffineLensError(f"the numbers of {sort} of kind {data['kind']!r} do not fit together")
         return found
 
-    def floats(name: str) -> NDArray[np.float64]:
-        numbers = arrays[name].astype(np.float64)
-        if not np.isfinite(numbers).all():
-            raise AffineLensError("its network has a weight that is NaN or infinite")
-        return numbers
-
     # By the types that fields of parts have.
     read: dict[Any, Callable[[Any], Any]] = {
-        "Floats": floats,
+        "Floats": lambda name: arrays[name].astype(np.float64),
         "Indices": lambda name: arrays[name].astype(np.int64),
         "Sizes": _shape,
         "tuple[LinearMap, ...]": lambda maps: tuple(part(inner, _MAP) for inner in maps),
