@@ -147,8 +147,8 @@ def enumerate(
             return _unless_interrupted(RegionSet(request.network, domain, run_request(request), options))
         path = Path(run)
         with RunWriter(path, domain, overwrite=overwrite) as writer:
-            outcome = run_request(replace(request, sink=writer.write))
-            writer.finish(request.network, outcome, options, outcome.chunks)
+            outcome = run_request(replace(request, sink=writer))
+            writer.finish(request.network, outcome, options, [chunk.made for chunk in outcome.chunks])
         elsewhere = replace(outcome, columns=lambda: load_regions(path).outcome.table)
         return _unless_interrupted(RegionSet(request.network, domain, elsewhere, options), f" and in {path}")
 

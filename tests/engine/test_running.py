@@ -14,7 +14,18 @@ from affinelens.engine.linear_program.cell_search import sub_cells
 from affinelens.engine.linear_program.helpers import Task
 from affinelens.engine.linear_program.problem import Problem, Tally
 from affinelens.restrict import subdivision
-from affinelens.walk import WHOLE_DOMAIN, Columns, Job, Limits, Outcome, Request, Selection, Status
+from affinelens.walk import (
+    WHOLE_DOMAIN,
+    Columns,
+    HandedTo,
+    Job,
+    Limits,
+    Outcome,
+    Request,
+    Selection,
+    Status,
+    in_order,
+)  # fmt: skip
 from support.random_networks import random_layers
 
 BOX = al.Box(-1, 1, dim=2)
@@ -48,8 +59,10 @@ def test_a_selection_is_refused_by_an_engine_that_would_ignore_it() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_sink_gets_the_regions_in_order_and_the_outcome_does_not_hold_them(engine: str) -> None:
     whole, taken = ask(engine), list[Columns]()
-    outcome = ask(engine, sink=lambda columns: taken.append(columns) or len(taken))
-    assert outcome.chunks == tuple(range(1, len(taken) + 1))
+    outcome = ask(engine, sink=HandedTo(lambda columns: taken.append(columns) or len(taken)))
+    assert [chunk.made for chunk in outcome.chunks] == list(range(1, len(taken) + 1))
+    assert [chunk.regions for chunk in outcome.chunks] == [len(columns) for columns in taken]
+    assert in_order(reversed(outcome.chunks)) == outcome.chunks
     assert (outcome.regions, len(outcome.table)) == (whole.regions, 0)
     found = Columns.joined(taken)
     np.testing.assert_array_equal(found.patterns, whole.patterns)
@@ -70,7 +83,7 @@ def test_linear_programs_write_while_they_walk(workers: int, monkeypatch: pytest
             raise KeyError("enough")
 
     with pytest.raises(KeyError, match="enough"):
-        ask("linear_program", sink=stop_after_four, limits=Limits(workers=workers))
+        ask("linear_program", sink=HandedTo(stop_after_four), limits=Limits(workers=workers))
     early = Columns.joined(taken)
     assert 20 <= len(early) < whole.regions
     np.testing.assert_array_equal(early.patterns, whole.patterns[: len(early)])

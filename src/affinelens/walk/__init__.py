@@ -4,12 +4,12 @@ from affinelens.walk.certificate import NO_DECISIONS, Certificate
 from affinelens.walk.columns import Columns, Facets, JoinedLater, Vertices
 from affinelens.walk.engine import Engine, Fit, Restriction
 from affinelens.walk.hyperplanes import Hyperplanes
-from affinelens.walk.job import WHOLE_DOMAIN, Job
+from affinelens.walk.job import WHOLE_DOMAIN, Job, Place
 from affinelens.walk.limits import Limits
-from affinelens.walk.outcome import Outcome
+from affinelens.walk.outcome import Chunk, Outcome, in_order
 from affinelens.walk.request import Ability, Request
 from affinelens.walk.selection import EVERYTHING, Selected, Selection
-from affinelens.walk.sink import Sink
+from affinelens.walk.sink import HandedTo, Sink
 from affinelens.walk.status import Status
 
 __all__ = [
@@ -18,15 +18,18 @@ __all__ = [
     "WHOLE_DOMAIN",
     "Ability",
     "Certificate",
+    "Chunk",
     "Columns",
     "Engine",
     "Facets",
     "Fit",
+    "HandedTo",
     "Hyperplanes",
     "Job",
     "JoinedLater",
     "Limits",
     "Outcome",
+    "Place",
     "Request",
     "Restriction",
     "Selected",
@@ -34,4 +37,5 @@ __all__ = [
     "Sink",
     "Status",
     "Vertices",
+    "in_order",
 ]

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from affinelens.array_types import Floats, Indices, Patterns
 from affinelens.restrict import RestrictedNetwork, SwitchingChoices
 from affinelens.walk.certificate import Certificate
 from affinelens.walk.columns import Columns
-from affinelens.walk.job import Job
+from affinelens.walk.job import Job, Place
 from affinelens.walk.status import Status
+
+
+class Chunk(NamedTuple):
+    """Regions that follow each other, and what the sink made of them.
+
+    Chunks sorted by ``place`` and ``number`` have all regions in their order, also those of several walks that went on
+    with each other's open work.
+    """
+
+    place: Place
+    number: int
+    regions: int
+    made: Any
+
+
+def in_order(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
+    """Chunks by the order of their regions."""
+    return tuple(sorted(chunks, key=lambda chunk: chunk[:2]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +39,7 @@ class Outcome:
     """How a walk ended and what it found.
 
     ``columns`` holds the regions, or says how to have them if they went elsewhere or are in parts. ``chunks`` is what
-    the sink made of each part, in order. ``share`` is how much of the domain's volume the regions cover, if known.
+    the sink made of them, in order. ``share`` is how much of the domain's volume the regions cover, if known.
     ``switching`` says which choices patterns are stored for, if not for all, and ``restricted`` is the network on the
     domain, if it was restricted. ``open_work`` is what a stopped walk has left: none if it is complete, and None if it
     cannot be gone on with (a count that went beyond its limit).
@@ -33,11 +51,22 @@ class Outcome:
     layer_counts: tuple[int, ...]
     seconds: float
     columns: Columns | Callable[[], Columns]
-    chunks: tuple[Any, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
     share: float | None = None
     switching: SwitchingChoices | None = None
     restricted: RestrictedNetwork | None = None
     open_work: tuple[Job, ...] | None = ()
+
+    def then(self, later: Outcome) -> Outcome:
+        """This walk, and one that went on with some of its open work, as one; what is open is left as the later's."""
+        return replace(
+            later,
+            certificate=replace(self.certificate + later.certificate, complete=later.certificate.complete),
+            layer_counts=tuple(a + b for a, b in zip(self.layer_counts, later.layer_counts, strict=True)),
+            seconds=self.seconds + later.seconds,
+            chunks=in_order([*self.chunks, *later.chunks]),
+            share=None if self.share is None or later.share is None else min(1.0, self.share + later.share),
+        )
 
     @property
     def regions(self) -> int:

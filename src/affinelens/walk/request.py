@@ -50,7 +50,7 @@ class Request:
         When to stop early, with how many workers to go, and whom to tell how far the walk is: unless given, whoever is
         told of progress where the request is made.
     sink
-        Takes regions while they are found; otherwise they are in the outcome.
+        Takes regions while they are found, which are otherwise in the outcome, and is told how the walk stands.
     open_work
         What there is to do: the whole domain, or what an earlier walk of the same request left.
     """

@@ -18,6 +18,8 @@ class Status(Enum):
         The walk stopped at ``time_limit``.
     CANCELLED
         The user stopped the walk, by Ctrl-C.
+    UNFINISHED
+        The walk was still going, or was killed, when this was written down.
     SELECTION
         These are some regions of another set, as in ``rs[mask]``.
 
@@ -35,6 +37,7 @@ class Status(Enum):
     REGION_LIMIT = "incomplete: stopped at the limit of regions; raise it to find more"
     TIME_LIMIT = "incomplete: stopped at the time limit; raise it, or ask for a smaller domain or a slice"
     CANCELLED = "incomplete: stopped by the user"
+    UNFINISHED = "incomplete: the walk has not ended; resume it if it is not running any more"
     SELECTION = "incomplete: a selection of another set's regions"
 
     def __str__(self) -> str:

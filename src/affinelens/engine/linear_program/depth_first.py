@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import FrameType
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from affinelens.engine.linear_program.parent_cell import Parent
 from affinelens.engine.linear_program.problem import Cell, Problem, Witness
 from affinelens.engine.linear_program.proofs import Ledger
 from affinelens.progress import Progress
-from affinelens.walk import Certificate, Columns, Facets, Job, Outcome, Request, Sink, Status
+from affinelens.walk import Certificate, Chunk, Columns, Facets, Job, Outcome, Request, Sink, Status
 
 _HELPERS_AFTER = 1.0
 _REPORT_EVERY = 0.1
@@ -64,7 +63,7 @@ class _Walk:
         self._depth = len(request.network.stages)
         self._counts = [0] * max(self._depth, 1)
         self._regions: list[Task] = []
-        self._chunks: list[Any] = []
+        self._chunks: list[Chunk] = []
         self._open: list[_Open] = []
         self._returned: list[Task] = [] if request.begins else [replace(job.state) for job in request.open_work]
         self._pool = Pool(self._problem, self._facets, self._returned)
@@ -151,7 +150,8 @@ class _Walk:
         self._regions.sort(key=_place)
         ready = len(self._regions) if everything else bisect_left(self._regions, self._frontier, key=_place)
         if ready >= _CHUNK or everything:
-            self._chunks.append(sink(self._columns(self._regions[:ready])))
+            made = sink.write(self._columns(self._regions[:ready]))
+            self._chunks.append(Chunk(self._regions[0].place, 0, ready, made))
             del self._regions[:ready]
 
     @property

@@ -90,6 +90,9 @@ class RunWriter:
         pq.write_table(table, file, compression="zstd", use_dictionary=False, write_statistics=False)
         return {"file": file.name, "regions": len(columns), "sha256": _sha256(file)}
 
+    def checkpoint(self, so_far: Outcome) -> None:
+        """The run is moved to its place when it is finished."""
+
     def finish(
         self, network: Network, outcome: Outcome, options: dict[str, Any], shards: Sequence[dict[str, Any]]
     ) -> None:

@@ -24,7 +24,7 @@ from affinelens.engine.vertex.exact.arbiter import Arbiter
 from affinelens.engine.vertex.layout.program import compile_program
 from affinelens.errors import AffineLensError
 from affinelens.regions.store.run_directory import RunWriter
-from affinelens.walk import Columns, Limits, Outcome, Request
+from affinelens.walk import Columns, HandedTo, Limits, Outcome, Request
 from support.brute_force import Layer
 from support.degenerate_networks import slivers
 from support.networks import compiled, evaluate, patterns
@@ -428,7 +428,7 @@ def test_an_error_in_the_sink_reaches_the_caller(workers: int, good: int) -> Non
             raise RuntimeError("full")
 
     limits = Limits(workers=workers, time_limit=60)
-    request = Request(al.network(HUGE), cube(HUGE).frame, "vertex", limits=limits, sink=fail)
+    request = Request(al.network(HUGE), cube(HUGE).frame, "vertex", limits=limits, sink=HandedTo(fail))
     with pytest.raises(RuntimeError, match="full"):
         run(request)
     assert good < len(taken) <= good + workers

@@ -20,7 +20,7 @@ from affinelens.engine.vertex.polytope_vertices import polytope_vertices
 from affinelens.progress import Progress
 from affinelens.restrict import RestrictedNetwork
 from affinelens.walk import (
-    EVERYTHING, NO_DECISIONS, Columns, Facets, Hyperplanes, Job, Outcome, Selected, Status,
+    EVERYTHING, NO_DECISIONS, Columns, Facets, HandedTo, Hyperplanes, Job, Outcome, Selected, Status,
 )  # fmt: skip
 
 
@@ -65,7 +65,9 @@ class SubdividedWalk:
         except KeyboardInterrupt:
             status = Status.CANCELLED
         certificate = sum((outcome.certificate for _, outcome in walked), NO_DECISIONS)
-        chunks = [chunk for _, outcome in walked for chunk in outcome.chunks]
+        chunks = [
+            chunk._replace(place=(part.number, *chunk.place)) for part, outcome in walked for chunk in outcome.chunks
+        ]
         share = 1.0 if status is Status.COMPLETE else self._share(walked)
         open_work = self._open_work(walked, parts[len(walked) :])
         return self._task.outcome(status, certificate, tuple(self._counts.tolist()), chunks, share, open_work)
@@ -108,7 +110,7 @@ class SubdividedWalk:
             self._asked,
             limits=replace(limits, max_regions=left),
             progress=None if progress is None else self._report,
-            sink=translated if sink is None else lambda columns: sink(translated(columns)),
+            sink=HandedTo(translated) if sink is None else HandedTo(lambda columns: sink.write(translated(columns))),
         )
         return Walk(replace(self._task, request=asked, restricted=part.subdomain), compiled, part.open_states).run()
 

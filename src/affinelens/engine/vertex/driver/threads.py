@@ -30,7 +30,7 @@ from affinelens.engine.vertex.layout.first_state import new_state
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.state import State
 from affinelens.progress import Progress
-from affinelens.walk import Certificate, Columns, Facets, Job, Outcome, Status, Vertices
+from affinelens.walk import Certificate, Chunk, Columns, Facets, Job, Outcome, Status, Vertices
 
 # Work between two looks at limits and at idle workers: up to about 20 ms, and less at first, so that work is soon
 # shared.
@@ -313,7 +313,7 @@ class Walk:
             if self._asked.wants_vertices
             else None,
         )
-        part.chunks.append(columns if self._asked.sink is None else self._pass_on(columns))
+        part.chunks.append((n, columns if self._asked.sink is None else self._pass_on(columns)))
         part.exact_points = {}
         part.emitted = 0
         control.emitted = control.facets_emitted = control.vertices_emitted = 0
@@ -341,7 +341,7 @@ class Walk:
         if self._asked.sink is None or self._error is not None:
             return None
         try:
-            return self._asked.sink(columns)
+            return self._asked.sink.write(columns)
         except BaseException as error:
             self._stop_here(error)
             raise
@@ -349,9 +349,11 @@ class Walk:
     def _outcome(self, status: Status) -> Outcome:
         for part in self._parts:
             self._flush(part)
-        chunks = [chunk for part in self._parts for chunk in part.chunks]
-        if self._asked.sink is not None:
-            chunks = [chunk.result() for chunk in chunks]
+        chunks = [
+            Chunk((place,), number, rows, made.result() if isinstance(made, Future) else made)
+            for place, part in enumerate(self._parts)
+            for number, (rows, made) in enumerate(part.chunks)
+        ]
         decided, by_integers, by_rationals = (int(n) for n in self._decided)
         exactly = by_integers + by_rationals
         certificate = Certificate(decided, decided - exactly, 0, exactly, 0, complete=False)
