@@ -62,3 +62,15 @@ def _known_not_negative(builder: Any, number: Any) -> Any:
 def index(number: Any) -> Any:
     """A number that is known not to be negative, so that indexing by it need not ask whether it is."""
     return number
+
+
+def _known_to_be_rare(builder: Any, condition: Any) -> Any:
+    bit = ir.IntType(1)
+    expected = builder.module.declare_intrinsic("llvm.expect", [bit], ir.FunctionType(bit, [bit, bit]))
+    return builder.call(expected, [condition, bit(0)])
+
+
+@natively(_known_to_be_rare, types.boolean, types.boolean)
+def rarely(condition: Any) -> Any:
+    """A condition that hardly ever holds: what is done then is kept out of the way of all else."""
+    return condition

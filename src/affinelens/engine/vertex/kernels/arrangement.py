@@ -12,7 +12,7 @@ import numpy as np
 from affinelens.engine.vertex.kernels.counting import conclude_section, next_section
 from affinelens.engine.vertex.kernels.cutting import cut, next_child
 from affinelens.engine.vertex.kernels.frames import pop
-from affinelens.engine.vertex.kernels.guidance import HALF_DONE, stand, steer
+from affinelens.engine.vertex.kernels.guidance import HALF_DONE, guided, stand, steer
 from affinelens.engine.vertex.kernels.group_splitting import CHOSEN, WON, next_candidate, next_rival, win
 from affinelens.engine.vertex.kernels.last_cut import ORDINARY_CUT, halve
 from affinelens.engine.vertex.kernels.signs import evaluate
@@ -22,7 +22,7 @@ from affinelens.engine.vertex.layout.program_records import Program
 from affinelens.engine.vertex.layout.state import Rows, Stack, State
 from affinelens.kernels.bits import NONE, ONE, ZERO, lowest_bit
 from affinelens.kernels.compilation import entry, kernel, merged
-from affinelens.kernels.intrinsics import index
+from affinelens.kernels.intrinsics import index, rarely
 
 # What a cell needs if not a cut: nothing more in this stage.
 _NONE_CUTS = -1
@@ -35,12 +35,15 @@ def walk(program: Program, state: State, budget: int) -> int:
     frame = stack.frame
     _apply_answers(state)
     control.work = 0
+    is_guided = control.guided > 0
     while control.depth > 0:
-        if control.work > budget or control.hurried:
+        if rarely(control.work > budget or control.hurried != 0):
             return endings.PAUSED
         f = index(control.depth - 1)
-        if control.guided > 0 and (f >= control.guided or steer(program, state, f) != endings.FINISHED):
-            return endings.ASTRAY
+        if rarely(is_guided):
+            if steer(control, guided(program, state), f) != endings.FINISHED:
+                return endings.ASTRAY
+            is_guided = control.guided > 0
         phase = frame[f].phase
         decided, by_integers = control.decided, control.by_integers
         if phase == phases.BRANCHING:
@@ -57,9 +60,8 @@ def walk(program: Program, state: State, budget: int) -> int:
         elif phase == phases.OPEN or phase == phases.HALVED:
             unit = frame[f].unit if phase == phases.HALVED else _choose(program, stack, rows, f)
             if unit >= 0:
-                is_half_done = f == control.guided - 1 and state.guide[f].taken == HALF_DONE
-                if is_half_done:
-                    if stand(program, state, f) != endings.FINISHED:
+                if rarely(is_guided and f == control.guided - 1 and state.guide[f].taken == HALF_DONE):
+                    if stand(control, guided(program, state), f) != endings.FINISHED:
                         return endings.ASTRAY
                     frame[f].phase, frame[f].unit = phases.HALVED, unit
                 status = halve(program, state, f, unit)
@@ -77,7 +79,7 @@ def walk(program: Program, state: State, budget: int) -> int:
             status = _start(program, state, f)
         else:
             status = settle(program, state, f)
-        if status != endings.FINISHED:
+        if rarely(status != endings.FINISHED):
             if status >= endings.GROW_ARENA:  # what was decided will be decided again
                 control.decided, control.by_integers = decided, by_integers
             return status

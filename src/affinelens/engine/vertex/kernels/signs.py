@@ -164,7 +164,6 @@ def _weigh(program: Program, state: State, place: int, v: int) -> int:
             control.by_integers += 1
             return 1 if result > 0 else (-1 if result < 0 else 0)
     if arena.off[v] > _NEARLY_EXACT:
-        control.refreshed += 1
         refresh(arena, rows, slots, v, words, lanes, d)
     value = value_at(row, place, arena.x, v, lanes)
     if abs(value) > value_bound(rows.hyperplane[place].row_base, rows.hyperplane[place].row_size, arena.off[v]):

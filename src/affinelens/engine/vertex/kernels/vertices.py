@@ -87,7 +87,6 @@ def cross(program: Program, state: State, first: Any, place: int, p: int, q: int
             x[to, k] = 0.0
         arena.off[to] = 0.0
     elif off > _TOO_FAR_OFF:
-        control.refreshed += 1
         refresh(arena, rows, slots, to, words, lanes, d)
 
 

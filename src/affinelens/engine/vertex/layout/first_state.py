@@ -223,7 +223,7 @@ def stand_at_root(state: State, compiled: Compiled) -> None:
     control.arena_used = control.ids_used = corners
     control.guided = control.requests = control.hurried = 0
     control.emitted = control.facets_emitted = control.vertices_emitted = 0
-    control.decided = control.by_integers = control.refreshed = 0
+    control.decided = control.by_integers = 0
     state.results.counts[:] = 0
 
 

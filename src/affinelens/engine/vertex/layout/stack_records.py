@@ -13,9 +13,8 @@ class Frame:
     stage: int
     phase: int
     kind: int
-    # the hyperplane it is cut by, among those of its stage; the child that is walked, and those still to come
+    # the hyperplane it is cut by, among those of its stage, and the children that are still to come
     unit: int
-    taken: int
     next: int
     end: int
     # its vertices
@@ -43,6 +42,8 @@ class Frame:
     live: int
     # how many of the selected regions lie in it
     selected: int
+    # the child that is walked
+    taken: int
 
 
 class Sum:
@@ -104,18 +105,13 @@ class Counters:
     """What a walk has used and found, and what it was asked for."""
 
     depth: int
-    # how many frames of a job's way are to be stood on again before anything is found
-    guided: int
-    # whether somebody waits for the kernel to return
-    hurried: int
     arena_used: int
     ids_used: int
     requests: int
     work: int
-    # how many signs were found, how many of them by integers, and how many vertices were computed again
+    # how many signs were found, and how many of them by integers
     decided: int
     by_integers: int
-    refreshed: int
     # what is in the results, and how many regions may be
     emitted: int
     facets_emitted: int
@@ -129,3 +125,7 @@ class Counters:
     vertex_column: int
     count_only: int
     sections: int
+    # how many frames of a job's way are to be stood on again before anything is found
+    guided: int
+    # whether somebody waits for the kernel to return
+    hurried: int
