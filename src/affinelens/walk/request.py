@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from affinelens.domain import Frame
 from affinelens.network import Network
@@ -53,6 +54,8 @@ class Request:
         Takes regions while they are found, which are otherwise in the outcome, and is told how the walk stands.
     open_work
         What there is to do: the whole domain, or what an earlier walk of the same request left.
+    executor
+        What runs the jobs: an executor as those of ``concurrent.futures`` or a Dask client; None for threads here.
     """
 
     network: Network
@@ -67,6 +70,7 @@ class Request:
     progress: ProgressFunction | None = field(default_factory=who_is_told)
     sink: Sink | None = None
     open_work: tuple[Job, ...] = (WHOLE_DOMAIN,)
+    executor: Any = None
 
     @property
     def wants_facets(self) -> bool:
@@ -98,6 +102,6 @@ class Request:
             Ability.VERTICES: self.wants_vertices,
             Ability.SELECTION: self.selection is not None,
             Ability.CONDITION: bool(self.condition),
-            Ability.RESUME: not self.begins,
+            Ability.RESUME: not self.begins or self.executor is not None,
         }
         return frozenset(ability for ability, is_wanted in wanted.items() if is_wanted)
