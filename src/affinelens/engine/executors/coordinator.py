@@ -290,11 +290,17 @@ class Coordinator:
             time.monotonic() - self._started,
             later,
             chunks,
-            None if cannot_go_on or self._share is None else min(self._share, 1.0),
+            None if cannot_go_on else self._whole_share(status),
             self._switching,
             self._choice.restricted,
             None if cannot_go_on else self._open_work(),
         )
+
+    def _whole_share(self, status: Status) -> float | None:
+        """The share of what was walked, of which rounding leaves less or more than all."""
+        if self._share is None or (status is Status.COMPLETE and self._asked.begins):
+            return None if self._share is None else 1.0
+        return min(self._share, 1.0)
 
     def _open_work(self) -> tuple[Job, ...]:
         pieces = [piece for *_, piece in self._waiting] + [flight.piece for flight in self._flying.values()]
