@@ -171,14 +171,25 @@ def _implied_bound(recession: ExactProgram, table: list[list[fmpz]], side: int, 
 
 def _widest(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> tuple[fmpq, list[int]]:
     """The largest t in [-1, 1] with every row >= t times its size (-1 if none), and the rows that limit it."""
+    result = _widest_program(rows, box)
+    value = fmpq(-1) if isinstance(result, Infeasible) else result.value
+    return value, _rows_behind(rows, box, result.multipliers)
+
+
+def _widest_program(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> Optimum | Infeasible:
+    """The point at which the least of all rows, each divided by its size, is largest, and a 1 at most for that."""
     count = rows.shape[1] - 1
     entries: list[fmpz] = []
     for row in rows.numerators.tolist():
         entries += [*row[:-1], -max(abs(a) for a in row[:-1]), row[-1]]
     program = ExactProgram(fmpz_mat(rows.shape[0], count + 2, entries), [*box[0], fmpq(-1)], [*box[1], fmpq(1)])
-    result = program.maximise([*[fmpz(0)] * count, fmpz(1)])
-    value = fmpq(-1) if isinstance(result, Infeasible) else result.value
-    return value, _rows_behind(rows, box, result.multipliers)
+    return program.maximise([*[fmpz(0)] * count, fmpz(1)])
+
+
+def interior_point(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> list[fmpq] | None:
+    """A point at which every row is positive, or None if there is none; the box must hold all there are."""
+    result = _widest_program(rows, box)
+    return result.point[:-1] if isinstance(result, Optimum) and result.value > 0 else None
 
 
 def _rows_behind(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]], multipliers: Iterable[int]) -> list[int]:
