@@ -11,6 +11,7 @@ from affinelens.cli.enumerate_command import enumerate_command
 from affinelens.cli.inspect_command import inspect_command
 from affinelens.cli.measure_command import measure_command
 from affinelens.cli.plot_command import plot_command
+from affinelens.cli.resume_command import resume_command
 from affinelens.cli.study_command import study_command
 from affinelens.cli.verify_command import verify_command
 from affinelens.version import __version__
@@ -23,6 +24,7 @@ _COMMANDS = [
     inspect_command,
     measure_command,
     plot_command,
+    resume_command,
     study_command,
     verify_command,
 ]

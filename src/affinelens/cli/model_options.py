@@ -41,6 +41,8 @@ def taken_reading(options: dict[str, Any]) -> dict[str, Any]:
 def on_command_line(option: Option) -> str:
     """An option in an error's sentence, as it is given to a command."""
     name = f"--{option.name.replace('_', '-')}"
+    if option.value is True:
+        return name
     if option.entries:
         return " ".join(f"{name} {entry}=FILE" for entry in option.entries)
     return name if option.value is None else f"{name} {option.value!r}"

@@ -92,18 +92,24 @@ def naming_damage(folder: Path, kind: str) -> Iterator[None]:
         raise AffineLensError(f"{folder}: damaged {kind} ({type(error).__name__}: {reason}); write it again") from error
 
 
-def read_description(folder: Path, name: str, form: str, version: int, largest: int) -> dict[str, Any]:
-    """The JSON file that says what a directory is: of at most so many bytes, and of one format and version."""
+class OtherVersionError(AffineLensError):
+    """A directory is of a format version that is not read here, so nothing can be said about what is in it."""
+
+
+def read_description(folder: Path, name: str, form: str, versions: int | range, largest: int) -> dict[str, Any]:
+    """The JSON file that says what a directory is: of at most so many bytes, and of a format and version as given."""
+    accepted = versions if isinstance(versions, range) else range(versions, versions + 1)
     file = plain_file_inside(folder, name)
     if file.stat().st_size > largest:
         raise AffineLensError(f"its {name} is larger than any that save() writes")
     data = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(data, dict) or data.get("format") != form:
         raise AffineLensError(f"its {name} is not one that save() wrote")
-    if data.get("format_version") != version:
-        raise AffineLensError(
-            f"it has format version {data.get('format_version')!r:.40}, and this AffineLens reads {version}; "
-            f"update AffineLens"
+    version = data.get("format_version")
+    if type(version) is not int or version not in accepted:
+        readable = " and ".join(map(str, accepted))
+        raise OtherVersionError(
+            f"it has format version {version!r:.40}, and this AffineLens reads {readable}; update AffineLens"
         )
     return data
 
