@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from affinelens.domain import Domain
-from affinelens.engine import AUTO, require_known
+from affinelens.engine import AUTO, require_executor, require_known
 from affinelens.engine import run as run_request
 from affinelens.errors import AffineLensError, AffineLensWarning, Interrupted, Option
 from affinelens.measure.summary.forecast import cells_at_most, forecast
@@ -67,6 +67,7 @@ def enumerate(
     *,
     engine: str = "auto",
     workers: int | None = None,
+    executor: Any = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
     progress: ProgressOption = None,
@@ -92,6 +93,10 @@ def enumerate(
     workers
         Number of threads (of processes, for the linear_program engine); None for one a core. The result does not
         depend on it.
+    executor
+        What runs the walk instead of threads here: any ``concurrent.futures.Executor``, or a client of Dask
+        (``distributed.Client``). It is sent jobs of seconds, those of lost workers again. The result does not depend on
+        it.
     max_regions
         Stop after this many regions; ``status`` then says so.
     time_limit
@@ -148,8 +153,8 @@ def enumerate(
     require_domain(domain)
     with shown(progress):
         request = requested(
-            model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
-            cut_outputs=cut_outputs, facets=facets, vertices=vertices,
+            model, domain, engine=engine, workers=workers, executor=executor, max_regions=max_regions,
+            time_limit=time_limit, cut_outputs=cut_outputs, facets=facets, vertices=vertices,
         )  # fmt: skip
         _warn_if_hopeless(request, _MOST_IN_MEMORY if run is None else _MOST_ON_DISK)
         if run is None:
@@ -201,6 +206,7 @@ def resume(
     path: str | Path,
     *,
     workers: int | None = None,
+    executor: Any = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
     progress: ProgressOption = None,
@@ -211,7 +217,7 @@ def resume(
     ----------
     path
         The directory, from :func:`enumerate` or :func:`count`. All else is in it, the network too.
-    workers
+    workers, executor
         As for :func:`enumerate`; may differ from sitting to sitting.
     max_regions
         Stop after this many regions, of all sittings together.
@@ -250,16 +256,16 @@ def resume(
     RegionSet(3 regions, COMPLETE, dimension 1, by vertex)
     """
     with shown(progress):
-        saved = resume_walk(path, workers=workers, max_regions=max_regions, time_limit=time_limit)
+        saved = resume_walk(path, executor, workers=workers, max_regions=max_regions, time_limit=time_limit)
     if saved.asked.regions:
         return _unless_interrupted(_regions_of(saved), Path(path))
     require_complete(saved.outcome, Path(path))
     return saved.outcome.regions
 
 
-def resume_walk(path: str | Path, **limits: Any) -> SavedRun:
+def resume_walk(path: str | Path, executor: Any = None, **limits: Any) -> SavedRun:
     """As :func:`resume`, with all that is known of how it went, complete or not."""
-    return walked_on(Path(path), checked_limits(**limits), _limits_given(**limits))
+    return walked_on(Path(path), checked_limits(**limits, executor=executor), _limits_given(**limits))
 
 
 def count(
@@ -268,6 +274,7 @@ def count(
     *,
     engine: str = "auto",
     workers: int | None = None,
+    executor: Any = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
     progress: ProgressOption = None,
@@ -290,6 +297,10 @@ def count(
     workers
         Number of threads (of processes, for the linear_program engine); None for one a core. The result does not
         depend on it.
+    executor
+        What runs the walk instead of threads here: any ``concurrent.futures.Executor``, or a client of Dask
+        (``distributed.Client``). It is sent jobs of seconds, those of lost workers again. The result does not depend on
+        it.
     max_regions
         Give up after this many regions.
     time_limit
@@ -331,8 +342,8 @@ def count(
     """
     with shown(progress):
         outcome = count_regions(
-            model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
-            cut_outputs=cut_outputs, run=run, overwrite=overwrite, resume=resume,
+            model, domain, engine=engine, workers=workers, executor=executor, max_regions=max_regions,
+            time_limit=time_limit, cut_outputs=cut_outputs, run=run, overwrite=overwrite, resume=resume,
         )  # fmt: skip
     require_complete(outcome, None if run is None else Path(run))
     return outcome.regions
@@ -448,6 +459,7 @@ def requested(
     *,
     engine: str = AUTO,
     workers: int | None = None,
+    executor: Any = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
     cut_outputs: bool = False,
@@ -457,7 +469,7 @@ def requested(
 ) -> Request:
     """The request that a user's options stand for, after checking each of them."""
     require_known(engine)
-    limits = checked_limits(workers, max_regions, time_limit)
+    limits = checked_limits(workers, max_regions, time_limit, executor)
     require_domain(domain)
     compiled = compile_for(model, domain)
     return Request(
@@ -503,10 +515,12 @@ def require_inputs(network: Network, domain: Domain) -> None:
         )
 
 
-def checked_limits(workers: Any, max_regions: Any, time_limit: Any) -> Limits:
+def checked_limits(workers: Any, max_regions: Any, time_limit: Any, executor: Any = None) -> Limits:
     """Limits as the engine takes them, or an error that names the one that makes no sense."""
     processes = _whole(workers, "workers") or _available_cores()
-    return Limits(_whole(max_regions, "max_regions"), _seconds(time_limit), processes)
+    if executor is not None:
+        require_executor(executor)
+    return Limits(_whole(max_regions, "max_regions"), _seconds(time_limit), processes, executor=executor)
 
 
 def _available_cores() -> int:

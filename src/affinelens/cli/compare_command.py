@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from affinelens.cli.command_output import INTERRUPTED, print_json
+from affinelens.cli.dask_option import dask_option
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, taken_reading
 from affinelens.cli.shared_options import (
@@ -28,6 +29,7 @@ from affinelens.study.compare import REPORT, compare, named_models, place_of_com
 @click.option("-o", "--output", default="comparison", show_default=True, metavar="DIR", help="Directory to write.")
 @click.option("--overwrite", is_flag=True, help="Replace a comparison that is already in DIR.")
 @workers_option
+@dask_option
 @max_regions_option("Stop each network")
 @time_limit_option("Stop each network")
 @json_option

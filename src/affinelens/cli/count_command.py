@@ -8,6 +8,7 @@ import click
 
 from affinelens.api import count_regions
 from affinelens.cli.command_output import print_json, print_walk, walk_exit_code, walk_report
+from affinelens.cli.dask_option import dask_option
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, read_network
 from affinelens.cli.run_options import overwrite_option, require_output, resume_option, where_it_is
@@ -20,6 +21,7 @@ from affinelens.progress_display import shown_on_terminal
 @model_options
 @domain_options
 @walk_options
+@dask_option
 @click.option("-o", "--output", metavar="RUN", help="Directory to note down in how far it is, so that it can go on.")
 @overwrite_option
 @resume_option

@@ -8,6 +8,7 @@ import click
 
 from affinelens.api import resume_walk
 from affinelens.cli.command_output import print_json, print_walk, walk_exit_code, walk_report
+from affinelens.cli.dask_option import dask_option
 from affinelens.cli.run_options import where_it_is
 from affinelens.cli.shared_options import json_option, max_regions_option, time_limit_option, workers_option
 from affinelens.progress_display import shown_on_terminal
@@ -16,6 +17,7 @@ from affinelens.progress_display import shown_on_terminal
 @click.command("resume")
 @click.argument("run")
 @workers_option
+@dask_option
 @max_regions_option()
 @time_limit_option()
 @json_option

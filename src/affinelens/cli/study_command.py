@@ -8,6 +8,7 @@ import click
 
 from affinelens.cli.command_output import INTERRUPTED
 from affinelens.cli.compare_command import compare_command
+from affinelens.cli.dask_option import dask_option
 from affinelens.cli.shared_options import option_group, require_name, workers_option
 from affinelens.errors import AffineLensError
 from affinelens.progress_display import terminal_line
@@ -39,6 +40,7 @@ class _Studies(click.Group):
 def _command(name: str, summary: str) -> click.Command:
     @click.command(name, help=f"{summary[0].upper()}{summary[1:]}.")
     @_study_options
+    @dask_option
     def run_study(output: str | None, choices: tuple[str, ...], **options: Any) -> int:
         directory = f"study-{name}" if output is None else require_name(output, "-o", "a directory")
         options |= dict(map(_choice, choices))
@@ -75,7 +77,7 @@ def _choice(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not (name and separator and value):
         raise AffineLensError(f"--set takes NAME=VALUE, as --set samples=100; got {text!r:.60}")
-    if name in ("seeds", "quick", "resume", "data", "model", "workers", "progress"):
+    if name in ("seeds", "quick", "resume", "data", "model", "workers", "executor", "progress"):
         raise AffineLensError(f"{name} is not a choice of the set-up; give it as an option of its own")
     return name, value
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from affinelens.cli.command_output import INTERRUPTED, print_json
+from affinelens.cli.dask_option import dask_option
 from affinelens.cli.shared_options import engine_option, json_option, require_name, time_limit_option, workers_option
 from affinelens.errors import AffineLensError, Interrupted
 from affinelens.progress_display import shown_on_terminal
@@ -22,6 +23,7 @@ from affinelens.verify import Result, Verdict, verify
 @click.option("--until", metavar="NODE", help="Cut the model at this ONNX node.")
 @engine_option
 @workers_option
+@dask_option
 @time_limit_option()
 @json_option
 def verify_command(

@@ -35,6 +35,7 @@ def verify(
     all: bool = False,  # noqa: A002
     engine: str = "auto",
     workers: int | None = None,
+    executor: Any = None,
     time_limit: float | None = None,
     progress: ProgressOption = None,
     until: str | None = None,
@@ -54,7 +55,7 @@ def verify(
         A condition that every input of the domain must meet: ``sat`` if some input does not.
     all
         If some input does, find all of them: ``verdict.unsafe`` is the exact unsafe set as polytopes, with volumes.
-    engine, workers, time_limit, progress
+    engine, workers, executor, time_limit, progress
         As for :func:`affinelens.enumerate`; the time limit is for everything, and is looked at between steps.
     until
         Where to cut the model, as for :func:`affinelens.network`.
@@ -97,7 +98,7 @@ def verify(
     """
     started = time.monotonic()
     require_known(engine)
-    limits = checked_limits(workers, None, time_limit)
+    limits = checked_limits(workers, None, time_limit, executor)
     if not isinstance(property, str | Path | Property | Domain):
         raise AffineLensError(
             "what is asked of the model is a .vnnlib file, a Property, or a Box or Polytope with never=... or "

@@ -48,14 +48,12 @@ class Request:
         If given, only those regions are found that lie above all breaks of the last stage that one of these clauses
         lists.
     limits, progress
-        When to stop early, with how many workers to go, and whom to tell how far the walk is: unless given, whoever is
-        told of progress where the request is made.
+        When to stop early, with how many workers or on which executor to go, and whom to tell how far the walk is:
+        unless given, whoever is told of progress where the request is made.
     sink
         Takes regions while they are found, which are otherwise in the outcome, and is told how the walk stands.
     open_work
         What there is to do: the whole domain, or what an earlier walk of the same request left.
-    executor
-        What runs the jobs: an executor as those of ``concurrent.futures`` or a Dask client; None for threads here.
     """
 
     network: Network
@@ -70,7 +68,11 @@ class Request:
     progress: ProgressFunction | None = field(default_factory=who_is_told)
     sink: Sink | None = None
     open_work: tuple[Job, ...] = (WHOLE_DOMAIN,)
-    executor: Any = None
+
+    @property
+    def executor(self) -> Any:
+        """What runs the jobs; None for threads here."""
+        return self.limits.executor
 
     @property
     def wants_facets(self) -> bool:

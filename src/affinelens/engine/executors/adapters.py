@@ -49,17 +49,30 @@ class Adapter(Protocol):
         """Drop futures whatever they do."""
 
 
+def require_executor(executor: Any) -> None:
+    """Refuse what is neither an executor nor a Dask client, or one that cannot be waited for."""
+    if _is_dask(executor) and getattr(executor, "asynchronous", False):
+        raise AffineLensError("the Dask client is asynchronous; make one with asynchronous=False")
+    if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
+        raise AffineLensError(
+            f"executor takes a concurrent.futures.Executor or a dask.distributed.Client, but got {executor!r:.60}"
+        )
+
+
+def _is_dask(executor: Any) -> bool:
+    return all(hasattr(executor, name) for name in ("submit", "scatter", "scheduler_info", "nthreads"))
+
+
+def submitted(executor: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+    """A future for a call of a function, which is called even if it was called alike before."""
+    options = {"pure": False} if _is_dask(executor) else {}
+    return executor.submit(function, *arguments, **options)
+
+
 def adapted(executor: Any, context: bytes, otherwise: int) -> Adapter:
-    """An executor or a Dask client, or an error if it is neither; ``otherwise`` is how many jobs are run at a time."""
-    if all(hasattr(executor, name) for name in ("submit", "scatter", "scheduler_info", "nthreads")):
-        if getattr(executor, "asynchronous", False):
-            raise AffineLensError("the Dask client is asynchronous; make one with asynchronous=False")
-        return DaskClient(executor, context)
-    if callable(getattr(executor, "submit", None)):
-        return Futures(executor, context, otherwise)
-    raise AffineLensError(
-        f"executor takes a concurrent.futures.Executor or a dask.distributed.Client, but got {type(executor).__name__}"
-    )
+    """An executor or a Dask client; ``otherwise`` is how many jobs it runs at a time, if it does not say so."""
+    require_executor(executor)
+    return DaskClient(executor, context) if _is_dask(executor) else Futures(executor, context, otherwise)
 
 
 class Futures:

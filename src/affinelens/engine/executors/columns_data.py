@@ -39,8 +39,13 @@ def columns_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray
         count = int(structure["regions"])
         patterns, points = arrays["patterns"], arrays["points"]
         exact = {int(i): tuple(map(_from_text, point)) for i, point in structure["exact_points"].items()}
-        facets = Facets(*(arrays[name] for name in _FACETS), arrays.get("facet_bits")) if _FACETS[0] in arrays else None
-        vertices = Vertices(*(arrays[name] for name in _VERTICES)) if _VERTICES[0] in arrays else None
+        facets, vertices = None, None
+        if _FACETS[0] in arrays:
+            numbers, signs, offsets = (arrays[name] for name in _FACETS)
+            facets = Facets(numbers, signs, offsets, arrays.get("facet_bits"))
+        if _VERTICES[0] in arrays:
+            corners, tight, offsets = (arrays[name] for name in _VERTICES)
+            vertices = Vertices(corners, tight, offsets)
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         raise AffineLensError("regions that arrived cannot be read") from error
     fits = (

@@ -90,8 +90,10 @@ def _read(structure: Mapping[str, Any], arrays: Mapping[str, Any], name: str) ->
     if structure["restricted"] is not None:
         restricted = restricted_from_data(network, frame, structure["restricted"], of_prefix("restricted", arrays))
     condition: Clauses = tuple(tuple(int(b) for b in clause) for clause in structure["condition"])
-    asked = {name: bool(structure[name]) for name in _ASKED}
-    request = Request(network, frame, engine, condition=condition, progress=None, **asked)
+    regions, facets, vertices = (bool(structure[name]) for name in _ASKED)
+    request = Request(
+        network, frame, engine, regions=regions, facets=facets, vertices=vertices, condition=condition, progress=None
+    )
     choice = Choice(engine_named(engine), "asked for", restricted)
     return Context(request, choice, Identity(__version__, network.digest, name))
 

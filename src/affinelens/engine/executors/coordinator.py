@@ -26,7 +26,15 @@ from affinelens.errors import AffineLensError
 from affinelens.progress import Progress
 from affinelens.restrict import SwitchingChoices
 from affinelens.walk import (
-    NO_DECISIONS, Chunk, Columns, Job, JoinedLater, Outcome, Request, Status, in_order,
+    NO_DECISIONS,
+    Chunk,
+    Columns,
+    Job,
+    JoinedLater,
+    Outcome,
+    Request,
+    Status,
+    in_order,
 )  # fmt: skip
 
 # Seconds a job lasts while workers wait for work, once there is enough, and once there is plenty.
