@@ -11,8 +11,8 @@ import affinelens as al
 from affinelens.engine import running, vertex
 from affinelens.engine.linear_program import depth_first
 from affinelens.engine.linear_program.cell_search import sub_cells
-from affinelens.engine.linear_program.helpers import Task
 from affinelens.engine.linear_program.problem import Problem, Tally
+from affinelens.engine.linear_program.search_state import Task
 from affinelens.restrict import subdivision
 from affinelens.walk import (
     WHOLE_DOMAIN,
@@ -158,7 +158,9 @@ class AtOnce:
 
     def collect(self, timeout: float) -> tuple[list[Task], Tally]:
         children = [
-            task.child(cell) for task in self.tasks for cell in sub_cells(self._problem, task.cell, facets=self._facets)
+            task.child(step)
+            for task in self.tasks
+            for step in sub_cells(self._problem, task.cell, task.search, facets=self._facets)
         ]
         self.tasks = []
         return children, Tally()

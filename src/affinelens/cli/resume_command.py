@@ -22,9 +22,10 @@ from affinelens.progress_display import shown_on_terminal
 @time_limit_option()
 @json_option
 def resume_command(run: str, as_json: bool, **limits: Any) -> int:
-    """Go on with the walk in RUN from its last checkpoint; all else is in RUN.
+    """Go on with the walk in RUN.
 
-    --max-regions is of all sittings together, --time-limit of this one. The exit status is that of enumerate or count.
+    Nothing else has to be said: the model, the domain and what was asked for are in RUN. --max-regions is of all
+    sittings together, --time-limit of this one. The exit status is that of enumerate or count.
     """
     with shown_on_terminal():
         saved = resume_walk(run, **limits)

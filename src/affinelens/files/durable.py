@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 def sync_file(file: Path) -> None:
@@ -22,6 +27,13 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def write_npz(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays by name as an ``.npz`` file that is on the disk."""
+    with file.open("wb") as stream:
+        np.savez(stream, **arrays)  # type: ignore[arg-type]
+    sync_file(file)
 
 
 def replace_file(file: Path, content: bytes, *, keep_as: Path | None = None) -> None:

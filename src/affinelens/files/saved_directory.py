@@ -9,7 +9,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,11 @@ def move_into_place(partial: Path, path: Path) -> None:
         except OSError:
             (aside / "replaced").rename(path)
             raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    except OSError:
+        with suppress(OSError):
+            aside.rmdir()  # not if what was there could not be put back
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 @contextmanager

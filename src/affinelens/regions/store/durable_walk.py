@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from affinelens.engine import run
+from affinelens.engine import Choice, choose, run
 from affinelens.errors import AffineLensError, AffineLensWarning
 from affinelens.files.lock import Lock
 from affinelens.progress import Progress, ProgressFunction
 from affinelens.regions.store.asked import Asked
 from affinelens.regions.store.manifest import MANIFEST, is_run
-from affinelens.regions.store.run_data import SavedRun
+from affinelens.regions.store.run_data import SavedRun, nothing_more
 from affinelens.regions.store.run_reader import read_run
 from affinelens.regions.store.run_writer import RunWriter
 from affinelens.walk import Columns, Limits, Outcome, Request, Status
@@ -49,7 +49,7 @@ def walked_on(path: Path, limits: Limits, options: dict[str, Any], asked: Asked 
         outcome = earlier.outcome
         if outcome.status is Status.COMPLETE:
             return _read_later(path, earlier)
-        if not outcome.open_work:
+        if outcome.open_work is None:
             raise AffineLensError(
                 f"{path}: does not say what is left to do, as sets saved from memory and runs of earlier versions do "
                 f"not; begin it again in another directory, or with overwrite (--overwrite)"
@@ -59,9 +59,16 @@ def walked_on(path: Path, limits: Limits, options: dict[str, Any], asked: Asked 
             return _read_later(path, replace(earlier, outcome=replace(outcome, status=Status.REGION_LIMIT)))
         again = earlier.asked.with_limits_of(options)
         with RunWriter.going_on(path, again, earlier, lock) as writer:
+            if not outcome.open_work:  # it ended between the last checkpoint and its end
+                return _read_later(path, writer.finish(nothing_more(again, outcome)))
             request = again.request(replace(limits, max_regions=left), writer)
             rest = replace(request, open_work=outcome.open_work, progress=_together(request, outcome))
-            return _read_later(path, writer.finish(run(rest)))
+            return _read_later(path, writer.finish(run(rest, _chosen(rest, outcome))))
+
+
+def _chosen(rest: Request, earlier: Outcome) -> Choice | None:
+    """The same engine on the same restricted network, where there was one."""
+    return None if earlier.restricted is None else choose(rest, restricted=earlier.restricted)
 
 
 def _lock(path: Path) -> Lock:

@@ -32,11 +32,7 @@ class SavedRun:
     outcome: Outcome
     shards: tuple[Shard, ...]
     note: str = ""
-
-    @property
-    def can_go_on(self) -> bool:
-        """Whether there is work left that is known."""
-        return self.outcome.status is not Status.COMPLETE and bool(self.outcome.open_work)
+    restricted_sha256: str | None = None
 
 
 def description(asked: Asked) -> dict[str, Any]:
@@ -54,7 +50,9 @@ def description(asked: Asked) -> dict[str, Any]:
     }
 
 
-def how_far(asked: Asked, outcome: Outcome, shards: Sequence[Shard]) -> dict[str, Any]:
+def how_far(
+    asked: Asked, outcome: Outcome, shards: Sequence[Shard], restricted_sha256: str | None = None
+) -> dict[str, Any]:
     """How far it is."""
     return {
         "options": asked.options,
@@ -66,6 +64,7 @@ def how_far(asked: Asked, outcome: Outcome, shards: Sequence[Shard]) -> dict[str
         "share": outcome.share,
         "certificate": outcome.certificate.to_json(),
         "patterns_of": "all choices" if outcome.switching is None else "switching choices",
+        "restricted_sha256": restricted_sha256,
         "shards": [{"file": shard.file, "rows": shard.rows, "sha256": shard.sha256} for shard in shards],
         "chunks": [[list(chunk.place), chunk.number, chunk.regions, *chunk.made] for chunk in outcome.chunks],
         "open_work": _plain(outcome.open_work),
@@ -90,4 +89,12 @@ def nothing_yet(asked: Asked) -> Outcome:
     return Outcome(
         str(asked.options.get("engine", AUTO)), Status.UNFINISHED, replace(NO_DECISIONS, complete=False), counts, 0.0,
         asked.request(Limits()).no_columns(), share=0.0, open_work=(WHOLE_DOMAIN,),
+    )  # fmt: skip
+
+
+def nothing_more(asked: Asked, outcome: Outcome) -> Outcome:
+    """What is left of a walk that found everything by a checkpoint."""
+    return replace(
+        nothing_yet(asked), engine=outcome.engine, status=Status.COMPLETE, certificate=NO_DECISIONS,
+        switching=outcome.switching, restricted=outcome.restricted, open_work=(),
     )  # fmt: skip

@@ -18,9 +18,10 @@ from affinelens.network import Network
 from affinelens.network.serial import network_from_data
 from affinelens.regions.store.asked import Asked
 from affinelens.regions.store.manifest import MANIFEST, PREVIOUS, is_run, read_manifest
+from affinelens.regions.store.restricted_file import read_restricted
 from affinelens.regions.store.run_data import SavedRun
 from affinelens.regions.store.shards import WHOLE_SHARD, RowGroup, Shard, read_chunks, stored_columns
-from affinelens.regions.store.switching_file import SWITCHING, read_switching
+from affinelens.regions.store.switching_file import SWITCHING, read_switching, same_switching
 from affinelens.restrict import SwitchingChoices
 from affinelens.walk import WHOLE_DOMAIN, Certificate, Chunk, Job, Limits, Outcome, Status, in_order
 
@@ -74,7 +75,13 @@ def _read(folder: Path, name: str, *, columns: bool) -> SavedRun:
         return SavedRun(asked, replace(outcome, columns=table), shards)
     for shard in shards:
         shard.require_whole(folder)
-    return SavedRun(asked, outcome, shards)
+    if data.get("restricted_sha256") is None:
+        return SavedRun(asked, outcome, shards)
+    digest = str(data["restricted_sha256"])
+    restricted = read_restricted(folder, digest, asked)
+    if not same_switching(switching, restricted.switching):
+        raise AffineLensError("its restricted network does not fit its regions")
+    return SavedRun(asked, replace(outcome, restricted=restricted), shards, restricted_sha256=digest)
 
 
 def _asked(folder: Path, data: Mapping[str, Any], network: Network, shards: tuple[Shard, ...]) -> Asked:

@@ -8,16 +8,15 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from affinelens.engine import AUTO
 from affinelens.errors import AffineLensError
-from affinelens.files.durable import sync_file, sync_folder
+from affinelens.files.durable import sync_folder, write_npz
 from affinelens.files.lock import Lock
 from affinelens.files.saved_directory import move_into_place, not_saved, require_place
 from affinelens.network.serial import network_to_data
 from affinelens.regions.store.asked import Asked
 from affinelens.regions.store.manifest import MANIFEST, is_run, write_manifest
+from affinelens.regions.store.restricted_file import write_restricted
 from affinelens.regions.store.run_data import SavedRun, description, how_far, nothing_yet
 from affinelens.regions.store.run_reader import NETWORK
 from affinelens.regions.store.shards import RowGroup, ShardWriter, remove_others
@@ -47,6 +46,7 @@ class RunWriter:
         self._has_begun = earlier is not None
         self._has_kept = earlier is not None
         self._last = nothing_yet(asked) if earlier is None else earlier.outcome
+        self._restricted_sha256 = None if earlier is None else earlier.restricted_sha256
         self._description = description(asked)
         self._shards = ShardWriter(path, asked, () if earlier is None else earlier.shards)
 
@@ -156,7 +156,9 @@ class RunWriter:
     def _keep(self, outcome: Outcome, *, keep_previous: bool = True) -> None:
         if outcome.switching is not None and self._last.switching is None:
             write_switching(self._path, outcome.switching)
-        entries = self._description | how_far(self._asked, outcome, self._shards.shards)
+        if outcome.restricted is not None and self._restricted_sha256 is None:
+            self._restricted_sha256 = write_restricted(self._path, outcome.restricted)
+        entries = self._description | how_far(self._asked, outcome, self._shards.shards, self._restricted_sha256)
         write_manifest(self._path, entries, keep_previous=keep_previous)
         self._last = outcome
         self._has_kept = True
@@ -178,8 +180,4 @@ def command_to_go_on(path: str | Path) -> str:
 
 def write_network(folder: Path, asked: Asked) -> None:
     """Write the numbers of the network, whose structure is in the manifest."""
-    file = folder / NETWORK
-    _, arrays = network_to_data(asked.network)
-    with file.open("wb") as stream:
-        np.savez(stream, **arrays)  # type: ignore[arg-type]
-    sync_file(file)
+    write_npz(folder / NETWORK, network_to_data(asked.network)[1])

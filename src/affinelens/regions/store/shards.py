@@ -18,6 +18,7 @@ from affinelens.restrict import SwitchingChoices
 from affinelens.walk import Chunk, Columns
 
 if TYPE_CHECKING:
+    import pyarrow
     import pyarrow.parquet
 
 SHARD_ROWS = 1_000_000
@@ -64,23 +65,19 @@ class ShardWriter:
         self._bits = bits_for(asked.network)
         self._names = _free_names({shard.file for shard in self.shards})
         self._file: Path | None = None
+        self._stream: pyarrow.OSFile | None = None
         self._writer: pyarrow.parquet.ParquetWriter | None = None
         self._rows = self._bytes = self._groups = 0
 
     def write(self, columns: Columns) -> RowGroup:
         """Write a chunk."""
-        import pyarrow.parquet as pq
-
         from affinelens.regions.store.arrow_table import columns_to_table
 
         table = columns_to_table(columns, self._domain, bits=self._bits)
         if self._writer is not None and not self._writer.schema.equals(table.schema):
             self.close()
         if self._writer is None:
-            self._file = self.folder / next(self._names)
-            self._writer = pq.ParquetWriter(
-                self._file, table.schema, compression="zstd", use_dictionary=False, write_statistics=False
-            )
+            self._writer = self._opened(table.schema)
         self._writer.write_table(table, row_group_size=max(len(table), 1))
         place = RowGroup(len(self.shards), self._groups)
         self._rows += len(table)
@@ -90,25 +87,36 @@ class ShardWriter:
             self.close()
         return place
 
+    def _opened(self, schema: pyarrow.Schema) -> pyarrow.parquet.ParquetWriter:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self._file = self.folder / next(self._names)
+        self._stream = pa.OSFile(str(self._file), "wb")
+        return pq.ParquetWriter(self._stream, schema, compression="zstd", use_dictionary=False, write_statistics=False)
+
     def close(self) -> None:
         """Finish the file that is written to, if any: from here on it is on the disk."""
-        if self._writer is None or self._file is None:
+        if self._writer is None or self._file is None or self._stream is None:
             return
         self._writer.close()
+        self._stream.close()
         sync_file(self._file)
         self.shards.append(Shard(self._file.name, self._rows, sha256(self._file)))
-        self._writer = self._file = None
+        self._writer = self._file = self._stream = None
         self._rows = self._bytes = self._groups = 0
 
     def discard(self) -> None:
         """Give up the file that is written to, if any."""
         if self._writer is not None:
-            with suppress(Exception):  # it may be what fails
-                self._writer.close()
+            self._writer.is_open = False  # it would try to finish the file, which may be what fails
+        if self._stream is not None:
+            with suppress(OSError):
+                self._stream.close()
         if self._file is not None:
             with suppress(OSError):
                 self._file.unlink(missing_ok=True)
-        self._writer = self._file = None
+        self._writer = self._file = self._stream = None
 
 
 def _free_names(taken: set[str]) -> Iterator[str]:

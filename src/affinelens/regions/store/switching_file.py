@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from affinelens.errors import AffineLensError
-from affinelens.files.durable import sync_file
+from affinelens.files.durable import write_npz
 from affinelens.files.npz import read_npz
 from affinelens.files.saved_directory import plain_file_inside
 from affinelens.network import Network
@@ -18,10 +18,7 @@ SWITCHING = "switching.npz"
 
 def write_switching(folder: Path, switching: SwitchingChoices) -> None:
     """Write it; there is one for all sittings."""
-    file = folder / SWITCHING
-    with file.open("wb") as stream:
-        np.savez(stream, choices=switching.choices, pattern=switching.pattern)
-    sync_file(file)
+    write_npz(folder / SWITCHING, {"choices": switching.choices, "pattern": switching.pattern})
 
 
 def read_switching(folder: Path, network: Network) -> SwitchingChoices:
