@@ -194,18 +194,22 @@ class _Walk:
                 self._hand_on(sink, ready)
 
     def _hand_on_all(self, sink: Sink) -> None:
-        """Give the sink all regions, in chunks that none still to be found comes between."""
+        """Give the sink all regions."""
         self._regions.sort(key=_place)
-        places = [region.place for region in self._regions]
-        ends = {bisect_left(places, task.next_place) for task in self._unfinished}
-        for start, end in pairwise(sorted({0, *ends, len(places)})):
-            self._hand_on(sink, end - start)
+        self._hand_on(sink, len(self._regions))
 
     def _hand_on(self, sink: Sink, count: int) -> None:
-        """Give the sink the first regions, so many of them."""
-        place, columns = self._regions[0].place, self._columns(self._regions[:count])
+        """Give the sink the first regions, so many of them, in chunks that no others come between.
+
+        Those may be still to be found, or have been found earlier, before the work that this walk began with.
+        """
+        places = [region.place for region in self._regions[:count]]
+        between = [*(task.next_place for task in self._unfinished), *(job.place for job in self._asked.open_work)]
+        ends = {bisect_left(places, place) for place in between}
+        for start, end in pairwise(sorted({0, *ends, count})):
+            made = sink.write(self._columns(self._regions[start:end]))
+            self._chunks.append(Chunk(places[start], 0, end - start, made))
         del self._regions[:count]
-        self._chunks.append(Chunk(place, 0, count, sink.write(columns)))
 
     @property
     def _unfinished(self) -> list[Task]:
