@@ -274,7 +274,7 @@ def test_lost_jobs_are_sent_again_and_nothing_is_there_twice(
 ) -> None:
     asked = network if engine == "vertex" else wide
     alone = walk(asked, engine)
-    with Failing(lambda number: number % 3 == 0) as executor:
+    with Failing(lambda number: number % 7 == 0) as executor:
         found = walk(asked, engine, executor)
     assert (found.status, found.layer_counts) == (Status.COMPLETE, alone.layer_counts)
     require_same(found.table, alone.table)
