@@ -38,7 +38,7 @@ def short_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def network() -> al.Network:
-    return al.network(random_layers([3, 32, 32, 2], 1))
+    return al.network(random_layers([3, 56, 56, 2], 1))
 
 
 @pytest.fixture(scope="module")

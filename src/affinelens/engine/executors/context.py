@@ -74,6 +74,8 @@ def context_from_bytes(message: bytes) -> Context:
     _require_own_version(structure.get("version"))
     try:
         return _read(structure, arrays, name_of(message))
+    except AffineLensError:
+        raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise AffineLensError("what is to be walked cannot be read") from error
 

@@ -39,8 +39,11 @@ from affinelens.walk import (
 
 # Seconds a job lasts while workers wait for work, once there is enough, and once there is plenty.
 _SHORT, _LONG, _LONGEST = 0.2, 2.0, 5.0
+# How many waiting jobs are plenty, for each worker.
 _PLENTY = 4
-# A short job leaves its rest in about so many.
+# A job of fewer seconds is divided while workers wait: several threads walk, too short a time to start processes.
+_DIVIDED_BELOW = 1.0
+# Such a job leaves its rest in about so many.
 _PARTS = 4
 # Jobs that are with the executor, for each worker.
 _AHEAD = 2
@@ -161,7 +164,7 @@ class Coordinator:
             piece = heapq.heappop(self._waiting)[2]
             budget = _SHORT if is_hungry else _LONG if len(self._waiting) < _PLENTY * workers else _LONGEST
             budget = min(max(budget, piece.at_least), max(self._time_left, _SHORT))
-            parts = _PARTS if is_hungry and workers > 1 else 1
+            parts = _PARTS if is_hungry and workers > 1 and budget < _DIVIDED_BELOW else 1
             job = job_to_bytes(self._context.identity, piece.job)
             try:
                 future = self._adapter.submit(run_job, job, budget, self._most(room), parts, send=piece.send)
