@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -55,7 +56,12 @@ def kill_and_resume(kind: str, run: Path, kills: int, seed: int) -> Killed:
     generator = np.random.default_rng(seed)
     found: list[int] = []
     while True:
-        process = subprocess.Popen([sys.executable, "-c", _SITTING, kind, str(run), str(int(generator.integers(1, 3)))])
+        workers = int(generator.integers(1, 3))
+        process = subprocess.Popen(
+            [sys.executable, "-c", _SITTING, kind, str(run), str(workers)],
+            stderr=subprocess.DEVNULL,  # helpers that lose whom they help say so
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
         if len(found) == kills:
             code = process.wait(PATIENCE)
         else:

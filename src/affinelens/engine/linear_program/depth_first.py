@@ -82,7 +82,7 @@ class _Walk:
         self._work = OpenWork(name, self._problem, facets=self._facets)
         self._returned = [self._work.task(job) for job in request.open_work if job is not WHOLE_DOMAIN]
         self._from_root = len(self._returned) < len(request.open_work)
-        # Regions of earlier walks may come here, between those of two jobs.
+        # Regions of earlier walks may come here, between those of two jobs, or what this one handed on out of order.
         self._seams = gaps([task.next_place for task in self._returned])
         self._root: Cell | None = None
         self._pool = Pool(self._problem, self._facets, self._returned)
@@ -198,7 +198,9 @@ class _Walk:
     def _hand_on_all(self, sink: Sink) -> None:
         """Give the sink all regions, in chunks that none still to be found comes between."""
         self._regions.sort(key=_place)
-        self._hand_on(sink, len(self._regions), [*self._seams, *(task.next_place for task in self._unfinished)])
+        self._seams = sorted({*self._seams, *(task.next_place for task in self._unfinished)})
+        self._hand_on(sink, len(self._regions), self._seams)
+        del self._seams[: bisect_left(self._seams, self._frontier)]  # nothing is found before it any more
 
     def _hand_on(self, sink: Sink, ready: int, between: list[Place]) -> None:
         """Give the sink the first regions, so many of them, in chunks that do not reach across places in between."""
