@@ -29,6 +29,8 @@ def output_means(regions: Regions) -> Floats:
     if not np.isfinite(integrals).all():
         return _in_rationals(regions, sizes, centers)
     whole = fsum(sizes.tolist())
+    if not whole > 0:
+        raise no_volume()
     return np.array([fsum(parts) / whole for parts in integrals.T.tolist()])
 
 

@@ -97,6 +97,8 @@ def volume_metrics(volumes: Floats, relative: Floats) -> Metrics:
     """How the volume is spread over the regions: in numbers that may be beyond float64, and in shares that are not."""
     ordered, count = np.sort(relative), len(volumes)
     total = float(ordered.sum())
+    if not total > 0:
+        raise no_volume()
     shares = ordered[ordered > 0] / total
     places = np.arange(1, count + 1)
     with np.errstate(over="ignore"):
