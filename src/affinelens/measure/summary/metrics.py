@@ -49,6 +49,7 @@ from affinelens.measure.maps.output_range import output_ranges
 from affinelens.measure.summary.quantities import quantity
 from affinelens.measure.summary.theory import region_bounds
 from affinelens.regions import Regions, all_vertices
+from affinelens.regions.contradiction import no_volume
 from affinelens.walk import Status
 
 Metrics = dict[str, float]
