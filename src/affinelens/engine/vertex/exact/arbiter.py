@@ -64,6 +64,7 @@ class Arbiter:
         stage = int(state.stack.frame["stage"][state.control.depth - 1])
         self._exact_rows.stand(state.rows, max(stage, 0))
         self._rows_here = {}
+        self._cleared = self._left_open = 0
 
     def _sign(self, state: State, vertex: int, meeting: list[int], place: int) -> int:
         """The sign of the row at a place at a vertex, in which the rows at other places meet."""
@@ -83,7 +84,9 @@ class Arbiter:
 
         If the rows that meet in the vertex are off by at most e_j there, and g are the coefficients by which the row in
         question depends on theirs, its value at the point where the nearby rows vanish is off by e + sum |g_j| e_j.
-        What they do not tell is mostly a tie: once that is the rule, they are not asked any more.
+        What they do not tell is mostly a tie: where that is the rule, they are not asked any more until the walk goes
+        on. What was so elsewhere plays no part: a vertex becomes more accurate only where rationals are asked, and the
+        same vertices must come out of a walk that was stopped and gone on with.
         """
         if not isinstance(self._exact_rows, SwitchingRows) or self._left_open > self._cleared:
             return 0
