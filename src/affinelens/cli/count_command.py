@@ -11,7 +11,7 @@ from affinelens.cli.command_output import print_json, print_walk, walk_exit_code
 from affinelens.cli.dask_option import dask_option
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, read_network
-from affinelens.cli.run_options import overwrite_option, require_output, resume_option, where_it_is
+from affinelens.cli.run_options import kept_in, overwrite_option, require_output, resume_option, where_it_is
 from affinelens.cli.shared_options import TitledCommand, json_option, walk_options
 from affinelens.progress_display import shown_on_terminal
 
@@ -35,7 +35,7 @@ def count_command(model: str, output: str | None, overwrite: bool, resume: bool,
     require_output(output, overwrite=overwrite, resume=resume)
     compiled = read_network(model, options)
     domain = read_domain(compiled, taken_from(options))
-    with shown_on_terminal():
+    with kept_in(output), shown_on_terminal():
         outcome = count_regions(compiled, domain, run=output, overwrite=overwrite, resume=resume, **options)
     if as_json:
         print_json(walk_report(outcome) | {"model": model, "run": output})

@@ -11,7 +11,7 @@ from affinelens.cli.command_output import print_json, print_walk, walk_exit_code
 from affinelens.cli.dask_option import dask_option
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, read_network
-from affinelens.cli.run_options import overwrite_option, require_output, resume_option, where_it_is
+from affinelens.cli.run_options import kept_in, overwrite_option, require_output, resume_option, where_it_is
 from affinelens.cli.shared_options import TitledCommand, json_option, walk_options
 from affinelens.errors import Interrupted
 from affinelens.progress_display import shown_on_terminal
@@ -36,7 +36,7 @@ def enumerate_command(
     require_output(output, overwrite=overwrite, resume=resume)
     compiled = read_network(model, options)
     domain = read_domain(compiled, taken_from(options))
-    with shown_on_terminal():
+    with kept_in(output), shown_on_terminal():
         try:
             regions = enumerate_regions(compiled, domain, run=output, overwrite=overwrite, resume=resume, **options)
         except Interrupted as stop:

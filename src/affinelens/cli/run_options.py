@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
+from affinelens.cli.command_output import INTERRUPTED
 from affinelens.cli.shared_options import require_name
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Interrupted
 from affinelens.regions.store.manifest import is_run
 from affinelens.regions.store.run_writer import command_to_go_on, require_writable
 from affinelens.walk import Outcome, Status
@@ -35,3 +39,20 @@ def where_it_is(outcome: Outcome, output: str) -> str:
     if outcome.status is Status.COMPLETE:
         return f"saved in {output}"
     return f"saved in {output}; go on with: {command_to_go_on(output)}"
+
+
+@contextmanager
+def kept_in(output: str | None) -> Iterator[None]:
+    """Whatever Ctrl-C stops inside, beside the walk itself, leaves the run as its last checkpoint has it."""
+    try:
+        yield
+    except Interrupted:
+        raise
+    except KeyboardInterrupt:
+        if output is None or not is_run(Path(output)):
+            raise
+        command = command_to_go_on(output)
+        click.echo(
+            f"affinelens: stopped by Ctrl-C; {output} is as of its last checkpoint; go on with: {command}", err=True
+        )
+        sys.exit(INTERRUPTED)

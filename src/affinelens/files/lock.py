@@ -53,15 +53,13 @@ class Lock:
                 return descriptor
             os.close(descriptor)
 
-    def moved(self, folder: Path) -> None:
-        """The folder has another name now."""
-        self._folder = folder
-
     def release(self) -> None:
-        """Let others write."""
+        """Let others write; the file goes if it is still this one, and not that of a folder that replaced this one."""
         if self._descriptor >= 0:
+            file = self._folder / LOCK
             with suppress(OSError):
-                (self._folder / LOCK).unlink()
+                if os.path.samestat(os.fstat(self._descriptor), file.stat()):
+                    file.unlink()
             os.close(self._descriptor)
             self._descriptor = -1
 

@@ -510,13 +510,14 @@ def test_a_disk_that_fills_up_when_going_on(engine: Piecewise, tmp_path: Path) -
 
 
 def test_replacing_a_run_when_the_disk_is_full_keeps_one_of_them(tmp_path: Path) -> None:
+    alone = al.enumerate(FEW, BOX, engine="vertex")
     small = al.enumerate([([[1.0, 1.0]], [0.0]), ([[1.0]], [0.0])], BOX, engine="vertex")
     writes, run = 0, tmp_path / "run"
     small.save(run)
     while whether_full(lambda: al.enumerate(FEW, BOX, run=run, overwrite=True, **ASKED), writes, "free some space"):
         writes += 1
         (found,) = [file.parent for file in tmp_path.rglob("manifest.json")]  # not even renaming works any more
-        assert len(al.load(found)) in (2, 20) or al.load(found).status is al.Status.UNFINISHED
+        assert len(al.load(found)) in (2, len(alone)) or al.load(found).status is al.Status.UNFINISHED
         for folder in tmp_path.iterdir():
             shutil.rmtree(folder)
         small.save(run)

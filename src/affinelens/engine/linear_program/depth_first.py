@@ -26,7 +26,7 @@ from affinelens.engine.linear_program.cell_search import sub_cells
 from affinelens.engine.linear_program.helpers import Pool
 from affinelens.engine.linear_program.open_work import OpenWork
 from affinelens.engine.linear_program.problem import Cell, Problem
-from affinelens.engine.linear_program.search_state import Place, Step, Task
+from affinelens.engine.linear_program.search_state import Place, Step, Task, gaps
 from affinelens.progress import Progress
 from affinelens.walk import (
     WHOLE_DOMAIN,
@@ -82,6 +82,8 @@ class _Walk:
         self._work = OpenWork(name, self._problem, facets=self._facets)
         self._returned = [self._work.task(job) for job in request.open_work if job is not WHOLE_DOMAIN]
         self._from_root = len(self._returned) < len(request.open_work)
+        # Regions of earlier walks may come here, between those of two jobs, or what this one handed on out of order.
+        self._seams = gaps([task.next_place for task in self._returned])
         self._root: Cell | None = None
         self._pool = Pool(self._problem, self._facets, self._returned)
         self._started = time.monotonic()
@@ -191,25 +193,22 @@ class _Walk:
             self._regions.sort(key=_place)
             ready = bisect_left(self._regions, self._frontier, key=_place)
             if ready >= _CHUNK:
-                self._hand_on(sink, ready)
+                self._hand_on(sink, ready, self._seams)
 
     def _hand_on_all(self, sink: Sink) -> None:
-        """Give the sink all regions."""
+        """Give the sink all regions, in chunks that none still to be found comes between."""
         self._regions.sort(key=_place)
-        self._hand_on(sink, len(self._regions))
+        self._seams = sorted({*self._seams, *(task.next_place for task in self._unfinished)})
+        self._hand_on(sink, len(self._regions), self._seams)
+        del self._seams[: bisect_left(self._seams, self._frontier)]  # nothing is found before it any more
 
-    def _hand_on(self, sink: Sink, count: int) -> None:
-        """Give the sink the first regions, so many of them, in chunks that no others come between.
-
-        Those may be still to be found, or have been found earlier, before the work that this walk began with.
-        """
-        places = [region.place for region in self._regions[:count]]
-        between = [*(task.next_place for task in self._unfinished), *(job.place for job in self._asked.open_work)]
-        ends = {bisect_left(places, place) for place in between}
-        for start, end in pairwise(sorted({0, *ends, count})):
-            made = sink.write(self._columns(self._regions[start:end]))
-            self._chunks.append(Chunk(places[start], 0, end - start, made))
-        del self._regions[:count]
+    def _hand_on(self, sink: Sink, ready: int, between: list[Place]) -> None:
+        """Give the sink the first regions, so many of them, in chunks that do not reach across places in between."""
+        regions, self._regions = self._regions[:ready], self._regions[ready:]
+        ends = {bisect_left(regions, place, key=_place) for place in between}
+        for start, end in pairwise(sorted({0, *ends, ready})):
+            part = regions[start:end]
+            self._chunks.append(Chunk(part[0].place, 0, len(part), sink.write(self._columns(part))))
 
     @property
     def _unfinished(self) -> list[Task]:

@@ -6,6 +6,7 @@ those facets, is proved before anything is made of it: regions inside a cell tha
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from collections.abc import Mapping
 from fractions import Fraction
@@ -24,9 +25,10 @@ from affinelens.engine.linear_program.parent_cell import Parent
 from affinelens.engine.linear_program.problem import Cell, Problem, Witness
 from affinelens.engine.linear_program.proofs import Ledger
 from affinelens.engine.linear_program.search_state import Key, Search, Task, does_not_fit
+from affinelens.version import __version__
 from affinelens.walk import Job
 
-_PARTS = {"pattern", "point", "exact", "facets", "sides", "choices", "keys"}
+_PARTS = {"of", "pattern", "point", "exact", "facets", "sides", "choices", "keys"}
 
 
 class OpenWork:
@@ -51,6 +53,7 @@ class OpenWork:
             self._name,
             task.next_place,
             {
+                "of": self._whose,
                 "pattern": _packed(cell.pattern.tolist(), counts[: len(cell.pattern)].tolist()),
                 "point": cell.inside.point.tolist(),
                 "exact": None if exact is None else [f"{v.numerator:x}/{v.denominator:x}" for v in exact],
@@ -72,6 +75,7 @@ class OpenWork:
         place, state = job.place, job.state
         if job.engine != self._name or not isinstance(state, Mapping) or state.keys() != _PARTS:
             raise does_not_fit()
+        _require(state["of"] == self._whose)
         _require(1 <= len(place) <= self._depth + 1 and all(type(n) is int and n >= 0 for n in place))
         depth, received = len(place) - 1, place[-1]
         cell = self._cell(depth, state)
@@ -81,7 +85,6 @@ class OpenWork:
         keys = [_unpacked(text, own) for text in _list(state["keys"])]
         _require(len(set(keys)) == len(keys))
         _require(received > 0 or not (choices or keys))
-        _require(bool(choices) or not keys)
         return Task(place[:-1], cell, Search(received, choices, deque(keys)), vouched=False)
 
     def _cell(self, depth: int, state: Mapping[str, Any]) -> Cell:
@@ -104,6 +107,15 @@ class OpenWork:
         fractions = tuple(_fraction(text) for text in _list(exact))
         _require(len(fractions) == len(values) and [float(v) for v in fractions] == values)
         return Witness(np.array(values), fractions)
+
+    @cached_property
+    def _whose(self) -> str:
+        """What tells a walk from those of other networks and domains, and of versions that may take another order."""
+        frame = self._problem.frame
+        digest = hashlib.sha256(f"{__version__} {self._problem.network.digest}".encode())
+        for part in (frame.chart.to_floats(), frame.rows.to_floats(), frame.lower, frame.upper):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()[:16]
 
     @cached_property
     def _piece_counts(self) -> Indices:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from affinelens.engine.linear_program.problem import Cell
@@ -61,7 +62,7 @@ class Search:
 def does_not_fit() -> AffineLensError:
     """What is said of open work whose parts contradict each other or the network."""
     return AffineLensError(
-        "the open work does not fit this network and domain; go on with what a walk of the same request left"
+        "the open work is not of this network and domain, or was altered; go on with what a walk of the same request left"
     )
 
 
@@ -87,3 +88,26 @@ class Task:
         place = self.next_place
         self.search.follow(step)
         return Task(place, step.cell)
+
+
+def gaps(places: Iterable[Place]) -> list[Place]:
+    """Where tasks begin, given by their next places, that do not follow the one before them at once.
+
+    All in between was found already. Tasks that share cells are refused.
+    """
+    found = []
+    for earlier, later in pairwise(sorted(places)):
+        *above, own = (0, *earlier[:-1])
+        end, begin = (*above, own + 1), _without_last_zeros((0, *later))
+        if begin < end:
+            raise does_not_fit()
+        if begin > end:
+            found.append(begin[1:])
+    return found
+
+
+def _without_last_zeros(place: Place) -> Place:
+    """The first place at which something can come that is not before a place."""
+    while place and not place[-1]:
+        place = place[:-1]
+    return place
