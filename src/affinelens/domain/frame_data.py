@@ -25,11 +25,12 @@ def frame_to_data(frame: Frame) -> tuple[dict[str, Any], Arrays]:
         entries = [int(entry) for entry in matrix.numerators.entries()]
         places = [place for place, entry in enumerate(entries) if entry]
         arrays[f"{name}_places"] = np.array(places, dtype=np.int64)
+        if matrix.source is not None:
+            arrays[f"{name}_minus_zeros"] = np.packbits((matrix.source == 0) & np.signbit(matrix.source))
         structure[name] = {
             "shape": list(matrix.shape),
             "numerators": [format(entries[place], "x") for place in places],
             "denominator": format(int(matrix.denominator), "x"),
-            "in_floats": matrix.source is not None,
         }
     return structure, arrays
 
@@ -37,7 +38,10 @@ def frame_to_data(frame: Frame) -> tuple[dict[str, Any], Arrays]:
 def frame_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Frame:
     """Rebuild a frame; that its box holds the domain, and that it has an interior, is trusted."""
     try:
-        chart, rows = (_matrix(structure[name], arrays[f"{name}_places"]) for name in ("chart", "rows"))
+        chart, rows = (
+            _matrix(structure[name], arrays[f"{name}_places"], arrays.get(f"{name}_minus_zeros"))
+            for name in ("chart", "rows")
+        )
         lower, upper = (arrays[name].astype(np.float64) for name in ("lower", "upper"))
         constraints = tuple(int(number) for number in structure["constraints"])
         irredundant = bool(structure["irredundant"])
@@ -50,7 +54,8 @@ def frame_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray[A
     return Frame(chart, rows, constraints, lower, upper, irredundant)
 
 
-def _matrix(data: Mapping[str, Any], places: NDArray[Any]) -> ExactMatrix:
+def _matrix(data: Mapping[str, Any], places: NDArray[Any], minus_zeros: NDArray[Any] | None) -> ExactMatrix:
+    """A matrix; if it is said which zeros have a sign, it has its numbers in float64 at hand, to the bit."""
     count, width = (int(n) for n in data["shape"])
     numerators, denominator = fmpz_mat(count, width), int(data["denominator"], 16)
     if denominator < 1 or count < 0 or width < 1:
@@ -61,4 +66,9 @@ def _matrix(data: Mapping[str, Any], places: NDArray[Any]) -> ExactMatrix:
             raise ValueError("an entry is outside of its matrix")
         numerators[row, column] = int(text, 16)
     matrix = ExactMatrix(numerators, fmpz(denominator))
-    return replace(matrix, source=matrix.to_floats()) if data["in_floats"] else matrix
+    if minus_zeros is None:
+        return matrix
+    source = matrix.to_floats().copy()
+    is_negative = np.unpackbits(minus_zeros, count=source.size).astype(bool).reshape(source.shape)
+    source[is_negative & (source == 0)] = -0.0
+    return replace(matrix, source=source)
