@@ -8,7 +8,6 @@ import os
 import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,9 @@ import pytest
 import affinelens as al
 from affinelens.engine import run
 from affinelens.engine.vertex.driver import threads as driver
-from affinelens.engine.vertex.exact.arbiter import Arbiter
+from affinelens.engine.vertex.driver.bench import Bench
+from affinelens.engine.vertex.driver.way import Way
+from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program import compile_program
 from affinelens.errors import AffineLensError
 from affinelens.regions.store.run_directory import RunWriter
@@ -94,16 +95,21 @@ def no_thread_stays() -> Iterator[None]:
 
 
 @pytest.fixture
-def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Into how many parts each walk was divided."""
+def pieces(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Into how many pieces each walk was divided."""
     seen: list[int] = []
-    original = driver.Walk._outcome
+    took, started = Bench.take_up, driver.Walk.run
 
-    def recorded(self: driver.Walk, status: al.Status) -> Outcome:
-        seen.append(len(self._parts))
-        return original(self, status)
+    def taken(self: Bench, way: Way) -> None:
+        seen[-1] += 1
+        took(self, way)
 
-    monkeypatch.setattr(driver.Walk, "_outcome", recorded)
+    def run_walk(self: driver.Walk) -> Outcome:
+        seen.append(0)
+        return started(self)
+
+    monkeypatch.setattr(Bench, "take_up", taken)
+    monkeypatch.setattr(driver.Walk, "run", run_walk)
     return seen
 
 
@@ -127,36 +133,24 @@ def assert_same(rs: al.RegionSet, other: al.RegionSet) -> None:
     assert_same_columns(rs.outcome.table, other.outcome.table)
 
 
-class _AlwaysShort(deque[Any]):
-    """A queue of parts that never seems to hold enough, so that every walk gives away what it can."""
-
-    def __bool__(self) -> bool:
-        return False
-
-
 def scattered(network: Any, *, name: str = "vertex", vertices: bool = False) -> Outcome:
-    """A walk by one thread that gives away all it can whenever it can."""
+    """A walk by one worker that gives away all it can after every step, and takes it up again later."""
     network = network if isinstance(network, al.Network) else al.network(network)
     keep = name == "vertex"
     program = compile_program(network, cube(network).frame)
     asked = Request(network, cube(network).frame, regions=keep, facets=keep, vertices=vertices)
     walk = driver.Walk(driver.Task(name, asked, counts_sections=not keep), program)
-    walk._idle = 1
-    walk._queue = _AlwaysShort(walk._queue)
-    give_away = walk._give_away
-
-    def give_all(part: Any) -> None:
-        before = -1
-        while before < len(walk._parts):
-            before = len(walk._parts)
-            give_away(part)
-
-    walk._give_away = give_all  # type: ignore[method-assign]
-    arbiter = Arbiter(walk._compiled)
-    while len(walk._queue):
-        walk._walk(walk._queue.popleft(), arbiter)
-    assert len(walk._parts) > 1
-    del walk._give_away  # it holds the walk, which would stay in memory
+    bench, pieces = walk._benches[0], 0
+    while walk._queue:
+        bench.take_up(Way.from_json(json.loads(json.dumps(walk._queue.popleft().to_json()))))
+        pieces += 1
+        while bench.walk(0, bench.rows_left) != endings.FINISHED:
+            if bench.rows_left < 2:
+                walk._hand_on(bench)
+            while (way := bench.give()) is not None:
+                walk._queue.append(way)
+        walk._hand_on(bench)
+    assert pieces > 1
     return walk._outcome(al.Status.COMPLETE)
 
 
@@ -164,7 +158,7 @@ def scattered(network: Any, *, name: str = "vertex", vertices: bool = False) -> 
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_the_result_does_not_depend_on_the_number_of_workers(name: str, parts: list[int]) -> None:
+def test_the_result_does_not_depend_on_the_number_of_workers(name: str, pieces: list[int]) -> None:
     network = NETWORKS[name]
     alone = enumerate_regions(network, cube(network), workers=1, vertices=True)
     assert alone.status is al.Status.COMPLETE
@@ -174,8 +168,8 @@ def test_the_result_does_not_depend_on_the_number_of_workers(name: str, parts: l
         assert together.certificate == alone.certificate
     if name == "one stage":
         assert len(alone) > 200_000
-        assert parts[0] == 1
-        assert max(parts[1:]) > 1
+        assert pieces[0] == 1
+        assert max(pieces[1:]) > 1
 
 
 @pytest.mark.parametrize("name", SMALL_NETWORKS)

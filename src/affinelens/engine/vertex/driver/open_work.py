@@ -1,95 +1,134 @@
-"""What a stopped walk has left: the children still to come of its open frames, and how much of the domain they are."""
+"""What a walk has still to do: all of it, a part that can be given away, and how much of the domain that is."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
-from affinelens.engine.vertex.layout import phases
+from affinelens.array_types import Floats, Indices, Words
+from affinelens.convex.volume import cell_volumes
+from affinelens.engine.vertex.driver.way import (
+    Choice, Way, choices_below, cutting_units, open_choices, range_of_breaks,
+)  # fmt: skip
+from affinelens.engine.vertex.layout import kinds, phases
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.stack_records import Frame
 from affinelens.engine.vertex.layout.state import State
 from affinelens.engine.vertex.polytope_vertices import domain_cell
-from affinelens.convex.volume import cell_volumes
+
+_SHARED_OUT = (phases.BRANCHING, phases.SPLIT_BY_GROUP)
+# The vertices of one cell: where their ids begin, and how many there are.
+_Cell = tuple[int, int]
 
 
-def single_child(state: State, f: int, child: int) -> State:
-    """A copy of the walk that has only one child of frame f left to do; some frame is above f."""
-    copy = state.copied()
-    frame = copy.stack.frame
-    _stand_at(copy, f, frame[f + 1].arena_top, frame[f + 1].ids_top)
-    frame[f].next, frame[f].end = child, child + 1
-    return copy
+class OpenWork:
+    """Reads the open work of walks of one program.
 
-
-def half_of_section(state: State, f: int) -> State | None:
-    """Take the later half of the hyperplanes that a section has still to be restricted to, or None if there are few."""
-    frame = state.stack.frame
-    start = frame[f].unit + 1 if frame[f].phase == phases.CONCLUDING else frame[f].next
-    words = state.stack.cutting[f, : frame[f].live].tolist()
-    left = [u for u in range(int(start), min(int(frame[f].end), 64 * len(words))) if words[u // 64] >> (u % 64) & 1]
-    if len(left) < 2:
-        return None
-    middle = left[len(left) // 2]
-    copy = state.copied()
-    cell = copy.stack.frame[f]
-    _stand_at(copy, f, cell.fresh, cell.split)
-    cell.next, cell.phase = middle, phases.OPEN
-    frame[f].end = middle
-    return copy
-
-
-def _stand_at(state: State, f: int, arena_used: int, ids_used: int) -> None:
-    """Make frame f the topmost, and the only one that has children to come; slots mean what they mean there."""
-    frame, slot = state.stack.frame, state.stack.slot
-    for g in range(int(state.control.depth) - 1, f, -1):
-        if frame[g].slot >= 0:
-            slot[frame[g].slot].place = frame[g].old_place
-            slot[frame[g].slot].side = frame[g].old_side
-    control = state.control
-    control.depth, control.arena_used, control.ids_used = f + 1, arena_used, ids_used
-    frame["next"][:f] = frame["end"][:f]
-
-
-def pending_share(compiled: Compiled, state: State) -> float:
-    """An upper bound on the share of the domain's volume that a stopped walk has not been through.
-
-    It is exact unless the walk stopped among the candidates of a group, or while counting a cell of the last stage:
-    then their whole cell is taken as not done.
+    Shares are of the domain's volume. They are exact unless a walk is counting a cell of the last stage, of which it is
+    estimated how much is counted, or stands among the candidates of a group, whose whole cell is taken as not done.
     """
-    depth = int(state.control.depth)
-    frame = state.stack.frame
-    pending = 0.0
-    for f in range(depth):
-        left = range(int(frame[f].next), int(frame[f].end))
-        whole = frame[f].phase != phases.BRANCHING and (frame[f].phase != phases.SPLIT_BY_GROUP or left)
-        if whole:
-            pending += _volume(state, int(frame[f].ids), int(frame[f].count))
-            break
-        for child in left:
-            begin, end = _child_ids(frame[f], child)
-            pending += _volume(state, begin, end - begin)
-    return pending / _domain_volume(compiled) if pending else 0.0
+
+    def __init__(self, compiled: Compiled) -> None:
+        self._compiled = compiled
+
+    def remainder(self, state: State) -> Way | None:
+        """All that a walk has still to do; None if it is over."""
+        choices = open_choices(self._compiled, state)
+        return Way(tuple(choices), min(1.0, self.pending_share(state))) if choices else None
+
+    def taken_from_the_end(self, state: State) -> Way | None:
+        """Take away what a walk would come to last, or None if it has one thing left to do.
+
+        That is what its topmost open frame has still to do or, of a section, about half of the work.
+        """
+        frame, depth = state.stack.frame, int(state.control.depth)
+        kind, phase = frame["kind"][:depth].tolist(), frame["phase"][:depth].tolist()
+        following, end = frame["next"][:depth].tolist(), frame["end"][:depth].tolist()
+        for f in range(depth):
+            if kind[f] == kinds.SECTION:
+                left = _units_left(state, f)
+                is_waiting = f == depth - 1 and phase[f] == phases.OPEN
+                middle = max(_middle(len(left), int(frame[f].dimension)), 1 if is_waiting else 0)
+                if middle < len(left):
+                    share = self._share_of_units(state, f, left[middle:])
+                    first, last = range_of_breaks(self._compiled, state, f, left[middle:])
+                    frame[f].end = left[middle]
+                    return self._way(state, f, (-1, first, last), share)
+            elif f < depth - 1 and phase[f] in _SHARED_OUT and following[f] < end[f]:
+                share = self._share_of_cells(state, _children(frame[f]))
+                frame[f].end = following[f]
+                return self._way(state, f, (-1, following[f], end[f]), share)
+        return None
+
+    def _way(self, state: State, f: int, top: Choice, share: float) -> Way:
+        below = ((taken, taken + 1, taken + 1) for taken, _, _ in choices_below(self._compiled, state, f))
+        return Way((*below, top), min(1.0, share))
+
+    def pending_share(self, state: State) -> float:
+        """How much of the domain a walk has not been through."""
+        frame = state.stack.frame
+        cells: list[_Cell] = []
+        for f in range(int(state.control.depth)):
+            phase = int(frame[f].phase)
+            if frame[f].kind == kinds.SECTION:
+                return self._share_of_cells(state, cells) + self._share_of_units(state, f, _units_left(state, f))
+            if phase == phases.BRANCHING:
+                cells += _children(frame[f])
+            elif phase != phases.SPLIT_BY_GROUP or frame[f].next < frame[f].end:
+                cells.append((int(frame[f].ids), int(frame[f].count)))
+                break
+        return self._share_of_cells(state, cells)
+
+    def _share_of_units(self, state: State, f: int, units: list[int]) -> float:
+        """About how much of the work of counting a cell it is to restrict it to some of its hyperplanes."""
+        if not units:
+            return 0.0
+        frame, every = state.stack.frame[f], cutting_units(state, f)
+        first, last = every.index(units[0]) / len(every), (every.index(units[-1]) + 1) / len(every)
+        dimension = int(frame.dimension)
+        part: float = last**dimension - first**dimension
+        return part * self._share_of_cells(state, [(int(frame.ids), int(frame.count))])
+
+    def _share_of_cells(self, state: State, cells: list[_Cell]) -> float:
+        """How much of the domain some cells are, by volume."""
+        if not cells:
+            return 0.0
+        ids = np.concatenate([state.arena.ids[start : start + count] for start, count in cells])
+        points, tight = state.arena.x[ids, : self._compiled.program.dim], state.tight(ids)
+        return self._volume(points, np.cumsum([count for _, count in cells]), tight) / self._domain_volume
+
+    @cached_property
+    def _domain_volume(self) -> float:
+        """Volume of the domain, in the kernels' coordinates."""
+        if self._compiled.is_box:
+            return float(np.prod(self._compiled.upper - self._compiled.lower))
+        points, tight = domain_cell(self._compiled)
+        return self._volume(points, np.array([len(points)]), tight)
+
+    def _volume(self, points: Floats, ends: Indices, tight: Words) -> float:
+        dim = self._compiled.program.dim
+        return float(cell_volumes(np.ascontiguousarray(points), ends, np.ascontiguousarray(tight), dim).sum())
 
 
-def _child_ids(cell: Frame, child: int) -> tuple[int, int]:
-    """Where the ids of a cut cell's part are: [below | on the hyperplane | above]."""
-    begin = cell.split
-    middle = begin + cell.below
-    end = middle + cell.fresh_count
-    return (begin, end) if child == 0 else (middle, end + cell.above)
+def _middle(count: int, dimension: int) -> int:
+    """Where to divide hyperplanes of a section in two shares: the k-th is restricted to all before it."""
+    return min(max(0, count - 1), round(count * 0.5 ** (1 / dimension)))
 
 
-def _volume(state: State, start: int, count: int) -> float:
-    """Volume of the cell with the given ids."""
-    ids, dim = state.arena.ids[start : start + count], state.results.points.shape[1]
-    points = np.ascontiguousarray(state.arena.x[ids, :dim])
-    tight = np.ascontiguousarray(state.tight(ids))
-    return float(cell_volumes(points, np.array([count]), tight, dim)[0])
+def _units_left(state: State, f: int) -> list[int]:
+    """The hyperplanes that a section has still to be restricted to, but for the one it is being restricted to."""
+    frame = state.stack.frame[f]
+    start = frame.unit + 1 if frame.phase == phases.CONCLUDING else frame.next
+    return [unit for unit in cutting_units(state, f) if start <= unit < frame.end]
 
 
-def _domain_volume(compiled: Compiled) -> float:
-    """Volume of the domain, in the kernels' coordinates."""
-    if compiled.is_box:
-        return float(np.prod(compiled.upper - compiled.lower))
-    points, tight = domain_cell(compiled)
-    return float(cell_volumes(points, np.array([len(points)]), tight, compiled.program.dim)[0])
+def _children(cell: Frame) -> list[_Cell]:
+    """Where the ids of those parts of a cell are that are still to come: [below | on the hyperplane | above]."""
+    if cell.next >= cell.end:
+        return []
+    if cell.phase != phases.BRANCHING:
+        return [(int(cell.ids), int(cell.count))]
+    below, fresh, above = int(cell.below), int(cell.fresh_count), int(cell.above)
+    parts = [(int(cell.split), below + fresh), (int(cell.split) + below, fresh + above)]
+    return parts[int(cell.next) : int(cell.end)]

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, zip_longest
+from math import inf
+from typing import Any
 
 import numpy as np
 
 from affinelens.convex.volume import cell_volumes
 from affinelens.deadline import TimeIsUp
 from affinelens.domain import Frame
+from affinelens.errors import AffineLensError
 from affinelens.engine.vertex.driver.task import Task
 from affinelens.engine.vertex.driver.threads import Walk
+from affinelens.engine.vertex.driver.way import Way
 from affinelens.engine.vertex.layout.program import Compiled
-from affinelens.engine.vertex.layout.state import State
 from affinelens.engine.vertex.polytope_vertices import polytope_vertices
 from affinelens.progress import Progress
 from affinelens.restrict import RestrictedNetwork
 from affinelens.walk import (
-    EVERYTHING, NO_DECISIONS, Columns, Facets, HandedTo, Hyperplanes, Job, Outcome, Selected, Status,
+    EVERYTHING, NO_DECISIONS, Columns, Facets, Hyperplanes, Job, Outcome, Place, Selected, Status,
 )  # fmt: skip
 
 
@@ -31,7 +35,7 @@ class _Part:
     number: int
     subdomain: RestrictedNetwork
     selected: Selected
-    open_states: tuple[State, ...] | None
+    left_open: tuple[Way, ...] | None
 
 
 class SubdividedWalk:
@@ -41,59 +45,59 @@ class SubdividedWalk:
         self._task = task
         self._asked = task.request
         self._restricted = restricted
+        self._parts = self._parts_to_walk()
+        self._walked: list[tuple[_Part, Outcome]] = []
         self._counts = np.zeros(len(task.request.network.stages), dtype=np.int64)
+        self._volumes: dict[Frame, float] = {}
+        self._next_checkpoint = time.monotonic() + self._asked.limits.checkpoint_every
 
     def run(self) -> Outcome:
         """Walk all subdomains, or until a limit or Ctrl-C stops it."""
-        walked: list[tuple[_Part, Outcome]] = []
         status, limit = Status.COMPLETE, self._asked.limits.max_regions
-        parts = self._parts()
         try:
-            for part, compiled in self._compiled(parts):
+            for part, compiled in self._compiled():
                 found = int(self._counts[-1])
                 if limit is not None and found >= limit:
                     status = Status.REGION_LIMIT
                     break
                 outcome = self._walk(part, compiled, found)
-                walked.append((part, outcome))
+                self._walked.append((part, outcome))
                 self._counts += outcome.layer_counts
                 status = outcome.status
                 if status is not Status.COMPLETE:
                     break
+                if self._asked.sink is not None and time.monotonic() >= self._next_checkpoint:
+                    self._write_checkpoint()
         except TimeIsUp:
             status = Status.TIME_LIMIT
         except KeyboardInterrupt:
             status = Status.CANCELLED
-        certificate = sum((outcome.certificate for _, outcome in walked), NO_DECISIONS)
-        chunks = [
-            chunk._replace(place=(part.number, *chunk.place)) for part, outcome in walked for chunk in outcome.chunks
-        ]
-        share = 1.0 if status is Status.COMPLETE else self._share(walked)
-        open_work = self._open_work(walked, parts[len(walked) :])
-        return self._task.outcome(status, certificate, tuple(self._counts.tolist()), chunks, share, open_work)
+        return self._outcome(status, self._walked)
 
-    def _parts(self) -> list[_Part]:
+    def _parts_to_walk(self) -> list[_Part]:
         """Subdomains in which something wanted may be, or those that an earlier walk left open."""
         subdomains = self._restricted.subdomains
-        states: dict[int, tuple[State, ...] | None] = dict.fromkeys(range(len(subdomains)))
+        open_work: dict[int, tuple[Way, ...] | None] = dict.fromkeys(range(len(subdomains)))
         if not self._asked.begins:
-            grouped = groupby(self._asked.open_work, key=lambda job: job.place[0])
-            states = {number: _states(list(jobs)) for number, jobs in grouped}
+            grouped = groupby(
+                sorted(self._asked.open_work, key=_place), key=lambda job: _subdomain(job, len(subdomains))
+            )
+            open_work = {number: _ways(list(jobs)) for number, jobs in grouped}
         condition, found = self._asked.condition, []
-        for number, open_states in states.items():
+        for number, left_open in open_work.items():
             subdomain = subdomains[number]
             if condition and not subdomain.open_clauses(condition):
                 continue
             selection = self._asked.selection
             selected = EVERYTHING if selection is None else selection.read_by(subdomain)
             if len(selected.patterns):
-                found.append(_Part(number, subdomain, selected, open_states))
+                found.append(_Part(number, subdomain, selected, left_open))
         return found
 
-    def _compiled(self, parts: Sequence[_Part]) -> Iterator[tuple[_Part, Compiled]]:
+    def _compiled(self) -> Iterator[tuple[_Part, Compiled]]:
         with ThreadPoolExecutor(1) as beside:
             coming = None
-            for own, following in zip(parts, [*parts[1:], None], strict=True):
+            for own, following in zip_longest(self._parts, self._parts[1:]):
                 compiled = self._compile(own) if coming is None else coming.result()
                 coming = None if following is None else beside.submit(self._compile, following)
                 yield own, compiled
@@ -104,15 +108,29 @@ class SubdividedWalk:
     def _walk(self, part: _Part, compiled: Compiled, found: int) -> Outcome:
         limits = self._asked.limits
         left = None if limits.max_regions is None else limits.max_regions - found
+        until_checkpoint = inf if self._asked.sink is None else max(0.0, self._next_checkpoint - time.monotonic())
         translated = _Translation(self._asked.frame, self._restricted, part.subdomain)
-        sink, progress = self._asked.sink, self._asked.progress
         asked = replace(
             self._asked,
-            limits=replace(limits, max_regions=left),
-            progress=None if progress is None else self._report,
-            sink=HandedTo(translated) if sink is None else HandedTo(lambda columns: sink.write(translated(columns))),
+            limits=replace(limits, max_regions=left, checkpoint_every=until_checkpoint),
+            progress=None if self._asked.progress is None else self._report,
+            sink=_SubdomainSink(self, part, translated),
         )
-        return Walk(replace(self._task, request=asked, restricted=part.subdomain), compiled, part.open_states).run()
+        return Walk(replace(self._task, request=asked, restricted=part.subdomain), compiled, part.left_open).run()
+
+    def written(self, columns: Columns) -> Any:
+        """What stands for some regions of the domain: what the sink makes of them or, without one, they themselves."""
+        return columns if self._asked.sink is None else self._asked.sink.write(columns)
+
+    def checkpoint(self, part: _Part, so_far: Outcome) -> None:
+        """Tell the sink how the walk stands in the middle of a subdomain."""
+        if self._asked.sink is not None:
+            self._write_checkpoint((part, so_far))
+
+    def _write_checkpoint(self, *current: tuple[_Part, Outcome]) -> None:
+        assert self._asked.sink is not None
+        self._asked.sink.checkpoint(self._outcome(Status.UNFINISHED, [*self._walked, *current]))
+        self._next_checkpoint = time.monotonic() + self._asked.limits.checkpoint_every
 
     def _report(self, progress: Progress) -> None:
         """Report what a walk has found together with all before it."""
@@ -120,33 +138,74 @@ class SubdividedWalk:
         counts = tuple((self._counts + progress.layer_counts).tolist())
         self._asked.progress(replace(progress, regions=counts[-1], layer_counts=counts, share=None))
 
-    def _open_work(self, walked: Sequence[tuple[_Part, Outcome]], waiting: Sequence[_Part]) -> tuple[Job, ...] | None:
+    def _outcome(self, status: Status, walked: Sequence[tuple[_Part, Outcome]]) -> Outcome:
+        certificate = sum((outcome.certificate for _, outcome in walked), NO_DECISIONS)
+        counts = sum((np.array(outcome.layer_counts) for _, outcome in walked), np.zeros_like(self._counts))
+        chunks = [
+            chunk._replace(place=(part.number, *chunk.place)) for part, outcome in walked for chunk in outcome.chunks
+        ]
+        return self._task.outcome(
+            status, certificate, tuple(counts.tolist()), chunks, self._share(status, walked), self._open_work(walked)
+        )
+
+    def _open_work(self, walked: Sequence[tuple[_Part, Outcome]]) -> tuple[Job, ...] | None:
         jobs, name = [], self._task.engine
         for part, outcome in walked:
             if outcome.open_work is None:
                 return None
             jobs += [Job(name, (part.number, *job.place), job.state) for job in outcome.open_work]
-        for part in waiting:
-            states = (None,) if part.open_states is None else part.open_states
-            jobs += [Job(name, (part.number, place), state) for place, state in enumerate(states)]
+        for part in self._parts[len(walked) :]:
+            if part.left_open is None:
+                jobs.append(Job(name, (part.number,), None))
+            else:
+                jobs += [Job(name, (part.number, *way.place), way.to_json()) for way in part.left_open]
         return tuple(jobs)
 
-    def _share(self, walked: Sequence[tuple[_Part, Outcome]]) -> float:
+    def _share(self, status: Status, walked: Sequence[tuple[_Part, Outcome]]) -> float:
         """How much of the domain's volume was walked."""
-        if not walked:
-            return 0.0
-        done = sum(_volume(part.subdomain.frame) * (outcome.share or 0.0) for part, outcome in walked)
-        return done / _volume(self._asked.frame)
+        if status is Status.COMPLETE and self._asked.begins:
+            return 1.0
+        return sum(self._volume(part.subdomain.frame) * (outcome.share or 0.0) for part, outcome in walked) / (
+            self._volume(self._asked.frame)
+        )
+
+    def _volume(self, frame: Frame) -> float:
+        if frame not in self._volumes:
+            vertices = polytope_vertices(frame)
+            measured = cell_volumes(vertices.points, vertices.offsets[1:], vertices.tight, frame.dim)
+            self._volumes[frame] = float(measured[0])
+        return self._volumes[frame]
 
 
-def _states(jobs: Sequence[Job]) -> tuple[State, ...] | None:
+def _place(job: Job) -> Place:
+    return job.place
+
+
+def _subdomain(job: Job, count: int) -> int:
+    """The number of the subdomain that a job is in."""
+    if not job.place or not 0 <= job.place[0] < count:
+        raise AffineLensError("a piece of open work is not there: it is of another network or domain, or damaged")
+    return job.place[0]
+
+
+def _ways(jobs: Sequence[Job]) -> tuple[Way, ...] | None:
     """What is open of one subdomain; None if it was not begun."""
-    return None if jobs[0].state is None else tuple(job.state for job in jobs)
+    return None if jobs[0].state is None else tuple(Way.from_json(job.state) for job in jobs)
 
 
-def _volume(frame: Frame) -> float:
-    vertices = polytope_vertices(frame)
-    return float(cell_volumes(vertices.points, vertices.offsets[1:], vertices.tight, frame.dim)[0])
+@dataclass(frozen=True, eq=False)
+class _SubdomainSink:
+    """Takes what is found in one subdomain for the walk of the domain."""
+
+    walk: SubdividedWalk
+    part: _Part
+    translated: _Translation
+
+    def write(self, columns: Columns) -> Any:
+        return self.walk.written(self.translated(columns))
+
+    def checkpoint(self, so_far: Outcome) -> None:
+        self.walk.checkpoint(self.part, so_far)
 
 
 class _Translation:

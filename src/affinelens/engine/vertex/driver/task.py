@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from affinelens.deadline import NEVER, Deadline
 from affinelens.engine.vertex.layout.program import Compiled, compile_program
 from affinelens.restrict import RestrictedNetwork
-from affinelens.walk import Certificate, Chunk, Columns, Job, JoinedLater, Outcome, Request, Selected, Status
+from affinelens.walk import Certificate, Chunk, Columns, Job, JoinedLater, Outcome, Request, Selected, Status, in_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +34,16 @@ class Task:
         return compile_program(asked.network, frame, restricted, asked.condition, self.deadline, selected)
 
     def outcome(
-        self, status: Status, certificate: Certificate, counts: tuple[int, ...], chunks: Sequence[Chunk],
+        self, status: Status, certificate: Certificate, counts: tuple[int, ...], chunks: Iterable[Chunk],
         share: float | None, open_work: tuple[Job, ...] | None,
     ) -> Outcome:  # fmt: skip
         """How the walk ended; what was made of chunks are their columns, unless there is a sink."""
-        none = self.request.no_columns(self.restricted)
+        chunks, none = in_order(chunks), self.request.no_columns(self.restricted)
         columns: Columns | JoinedLater = none
         if self.request.sink is None:
             columns, chunks = JoinedLater([none, *(chunk.made for chunk in chunks)]), ()
         return Outcome(
             self.engine, status, replace(certificate, complete=status is Status.COMPLETE), counts,
-            time.monotonic() - self.started, columns, tuple(chunks), share,
+            time.monotonic() - self.started, columns, chunks, share,
             None if self.restricted is None else self.restricted.switching, self.restricted, open_work,
         )  # fmt: skip

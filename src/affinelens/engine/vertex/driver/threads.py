@@ -1,9 +1,9 @@
-"""Running a walk: slices of kernel work in threads, limits, progress, and results in one order however many work.
+"""Running a walk: workers that share it out among them, limits, progress, checkpoints, and results in one order.
 
-Each worker walks its own part of the tree. When one has nothing to do, a busy one gives away the last child of its
-topmost open frame: the part of its work that it would have come to last. So the parts form a list in the order of the
-tree, in which a part that was given away stands right behind the part it was taken from, and the regions of all parts
-in that order are the same for any number of workers.
+Each worker walks one piece of the tree. When another has nothing to do, it asks the one that is likely to have the most
+left, whose kernel then returns at once and gives away what it would come to last. Every piece says where in the tree it
+begins, and the chunks of regions that are found in it carry that place: sorted by it, the regions are the same in the
+same order for any number of workers, and however often the walk is stopped and gone on with.
 """
 
 from __future__ import annotations
@@ -11,80 +11,49 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from affinelens.array_types import Floats
+from affinelens.engine.vertex.driver.bench import Bench, Findings
 from affinelens.engine.vertex.driver.task import Task
-from affinelens.engine.vertex.driver.open_work import half_of_section, pending_share, single_child
-from affinelens.engine.vertex.exact.arbiter import Arbiter
-from affinelens.engine.vertex.kernels.arrangement import walk
-from affinelens.engine.vertex.layout import endings, kinds
-from affinelens.engine.vertex.layout.first_state import new_state
+from affinelens.engine.vertex.driver.way import FROM_THE_ROOT, Way
+from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program import Compiled
-from affinelens.engine.vertex.layout.state import State
 from affinelens.progress import Progress
-from affinelens.walk import Certificate, Chunk, Columns, Facets, Job, Outcome, Status, Vertices
+from affinelens.walk import Certificate, Chunk, Columns, Job, Outcome, Status
 
-# Work between two looks at limits and at idle workers: up to about 20 ms, and less at first, so that work is soon
-# shared.
-_SLICE = 4_000_000
-_FIRST_SLICE = 100_000
+# Work between two looks at what was found and what is open: up to about half a second. A worker that is waited for
+# returns at once.
+_SLICE = 100_000_000
+# A count has no other way to stop near its limit.
+_SLICE_OF_LIMITED_COUNT = 4_000_000
 _CHUNK_BYTES = 16 * 2**20
 _MOST_CHUNK_ROWS = 1 << 18
 _REPORT_EVERY = 0.1
-# A part's share of the domain is looked at this often, but takes no more than this much of the time.
-_LOOK_EVERY = 0.3
-_LOOKING = 0.02
 # How many chunks may wait for the sink.
 _CHUNKS_AHEAD = 3
+# A worker that had nothing to give is not asked again for so long.
+_ASK_AGAIN = 1e-3
+# How many pieces are given away at once, at the most.
+_MOST_GIVEN = 4
 
 
 @dataclass(eq=False)
-class _Part:
-    """A part of the tree: its walk, and what was found in it, in order."""
+class _Snapshot:
+    """The walk as it is at one moment: what is open, and what was found, as far as workers have said so."""
 
-    state: State
-    chunks: list[Any] = field(default_factory=list)
-    exact_points: dict[int, tuple[Fraction, ...]] = field(default_factory=dict)
-    emitted: int = 0
-    slice: int = _FIRST_SLICE
-    pending: float = 0.0
-    look_at: float = 0.0
-
-    def look(self, compiled: Compiled) -> None:
-        """See how much of the domain the part has still to walk, if it was not looked at lately."""
-        started = time.monotonic()
-        if started >= self.look_at:
-            self.pending = pending_share(compiled, self.state)
-            ended = time.monotonic()
-            self.look_at = ended + max(_LOOK_EVERY, (ended - started) / _LOOKING)
-
-    def taken_from_the_end(self) -> State | None:
-        """Take away what this part would come to last, or None if it has one thing left to do."""
-        frame, depth = self.state.stack.frame, int(self.state.control.depth)
-        for f in range(depth):
-            if frame[f].kind == kinds.SECTION:
-                half = half_of_section(self.state, f)
-                if half is not None:
-                    return half
-            elif f < depth - 1 and frame[f].next < frame[f].end:
-                taken = single_child(self.state, f, int(frame[f].end) - 1)
-                frame[f].end -= 1
-                return taken
-        return None
+    awaited: set[Bench]
+    open_work: list[Way]
+    found: Findings
+    chunks: list[Chunk] = field(default_factory=list)
 
 
 class Walk:
-    """One enumeration or count: from the root of the tree, or from what an earlier one left open."""
+    """One enumeration or count: from the root of the tree, or of what an earlier one left open."""
 
-    def __init__(self, task: Task, compiled: Compiled, open_states: Sequence[State] | None = None) -> None:
+    def __init__(self, task: Task, compiled: Compiled, left_open: Sequence[Way] | None = None) -> None:
         request = task.request
         self._task = task
         self._asked = request
@@ -92,43 +61,30 @@ class Walk:
         self._limits = request.limits
         self._restricted = task.restricted
         self._compiled = compiled
-        program = compiled.program
-        stages, dim = program.stages, program.dim
-        choices = int(program.stage[-1].choice_offset) if stages else 0
-        width = choices + 8 * dim + (64 * dim if request.wants_facets else 0)
-        width += 24 * 2**dim if request.wants_vertices else 0
-        self._chunk = max(256, min(_MOST_CHUNK_ROWS, _CHUNK_BYTES // width)) if request.regions else 1
-        if open_states is None:
-            self._share_at_start = 1.0
-            first = new_state(
-                compiled, self._chunk, facets=request.wants_facets, vertices=request.wants_vertices,
-                count_only=not request.regions, sections=task.counts_sections,
-            )  # fmt: skip
-            self._parts = [_Part(first, pending=1.0)]
-        else:
-            shares = [pending_share(compiled, state) for state in open_states]
-            self._share_at_start = sum(shares)
-            self._parts = [
-                _Part(state.taken_up(compiled, self._chunk), pending=share)
-                for state, share in zip(open_states, shares, strict=True)
-            ]
-        self._queue = deque(self._parts)
+        self._begins = left_open is None
+        open_work = [FROM_THE_ROOT] if left_open is None else left_open
+        self._share_at_start = sum(way.share for way in open_work)
+        self._queue = deque(open_work)
+        rows = _rows_of_a_chunk(task, compiled)
+        self._benches = [Bench(task, compiled, rows) for _ in range(request.limits.workers)]
+        self._busy: set[Bench] = set()
+        self._asked_to_give: dict[Bench, float] = {}
         self._lock = threading.Condition()
-        self._idle = 0
         self._stop = False
         self._error: BaseException | None = None
         self._writer = ThreadPoolExecutor(1)
         self._handed_on: deque[Future[Any]] = deque(maxlen=_CHUNKS_AHEAD)
+        self._chunks: dict[Bench, list[Chunk]] = {bench: [] for bench in self._benches}
+        self._snapshot: _Snapshot | None = None
+        self._last_checkpoint = time.monotonic()
         self._reserved = 0
-        self._found = 0
         self._walked = 0.0
-        self._counts = np.zeros(max(stages, 1), dtype=np.int64)
-        self._decided = np.zeros(3, dtype=np.int64)
+        self.seconds_waiting = 0.0
 
     def run(self) -> Outcome:
         """Walk until everything is found or a limit or Ctrl-C stops it."""
         status = Status.COMPLETE
-        threads = [threading.Thread(target=self._work, daemon=True) for _ in range(self._limits.workers)]
+        threads = [threading.Thread(target=self._work, args=(bench,), daemon=True) for bench in self._benches]
         for thread in threads:
             thread.start()
         try:
@@ -146,8 +102,15 @@ class Walk:
         finally:
             self._writer.shutdown(cancel_futures=True)
 
+    @property
+    def seconds_walking(self) -> float:
+        """How long workers were in kernels, all together."""
+        return sum(bench.seconds_walking for bench in self._benches)
+
+    # ------------------------------------------------------------------ the one who watches
+
     def _watch(self) -> Status:
-        """Wait for the workers, look at the clock and report."""
+        """Wait for the workers, look at the clock, report, and have the sink told how the walk stands."""
         started = reported = self._task.started
         while True:
             with self._lock:
@@ -162,168 +125,152 @@ class Walk:
             if self._asked.progress is not None and now - reported >= _REPORT_EVERY:
                 reported = now
                 self._asked.progress(self._progress(now - started))
+            if self._asked.sink is not None and now - self._last_checkpoint >= self._limits.checkpoint_every:
+                self._begin_snapshot()
 
     def _progress(self, seconds: float) -> Progress:
-        """How far the walk is; what parts have still to do is known as it was when each was looked at."""
+        """How far the walk is; what workers have still to do is known as it was when each was looked at."""
         with self._lock:
-            pending = sum(part.pending for part in self._parts)
-        self._walked = max(self._walked, self._share_at_start - pending)
-        return Progress(self._found, self._layer_counts(), seconds, share=self._walked)
+            pending = sum(bench.pending for bench in self._busy) + sum(way.share for way in self._queue)
+        self._walked = max(self._walked, min(1.0, self._share_at_start) - pending)
+        found = self._findings(self._benches)
+        return Progress(found.regions, self._layer_counts(found), seconds, share=self._walked)
 
     def _is_finished(self) -> bool:
-        return not self._stop and self._idle == self._limits.workers and not self._queue
-
-    def _work(self) -> None:
-        try:
-            arbiter = Arbiter(self._compiled)
-            while True:
-                with self._lock:
-                    self._idle += 1
-                    if self._idle == self._limits.workers and not self._queue:
-                        self._lock.notify_all()
-                    while not self._queue and not self._stop:
-                        if self._idle == self._limits.workers:
-                            return
-                        self._lock.wait()
-                    if self._stop:
-                        return
-                    self._idle -= 1
-                    part = self._queue.popleft()
-                self._walk(part, arbiter)
-        except BaseException as error:
-            self._stop_here(error)
-
-    def _walk(self, part: _Part, arbiter: Arbiter) -> None:
-        """Walk one part, giving some of it away when others have nothing to do."""
-        while not self._stop:
-            if self._asked.progress is not None:
-                part.look(self._compiled)
-            room = self._reserve(part)
-            state = part.state
-            budget = min(part.slice, _SLICE)
-            part.slice = 2 * budget
-            status = walk(self._compiled.program, state, budget)
-            self._note(part, arbiter, room)
-            if (
-                not self._asked.regions
-                and self._limits.max_regions is not None
-                and self._found > self._limits.max_regions
-            ):
-                self._found = self._limits.max_regions
-                self._counts[-1] = self._found
-                self._stop_here()
-                return
-            if status == endings.FINISHED:
-                part.pending = 0.0
-                self._flush(part, is_last=True)
-                return
-            if status == endings.FULL:
-                if room > 0:
-                    self._flush(part)
-                elif self._found == self._limits.max_regions:
-                    self._stop_here()
-                else:  # another worker holds the rest of max_regions, and may give some back
-                    time.sleep(1e-3)
-            elif status == endings.UNDECIDED:
-                arbiter.answer(state)
-            elif status == endings.NO_POINT:
-                index = int(state.control.emitted) - 1
-                exact = arbiter.interior_point(state, index)
-                if exact is not None:
-                    part.exact_points[index] = exact
-            elif endings.is_growth(status):
-                part.state = state.grown(status)
-            if self._idle and not self._queue:
-                self._give_away(part)
-
-    def _reserve(self, part: _Part) -> int:
-        """Set how many regions the next slice may find, so that ``max_regions`` is met exactly."""
-        control = part.state.control
-        if not self._asked.regions:
-            control.room = 1 << 60
-            return 1
-        if control.emitted == self._chunk:
-            self._flush(part)
-        room = self._chunk - int(control.emitted)
-        if self._limits.max_regions is not None:
-            with self._lock:
-                room = min(room, self._limits.max_regions - self._reserved)
-                self._reserved += room
-        control.room = control.emitted + room
-        return room
-
-    def _note(self, part: _Part, arbiter: Arbiter, room: int) -> None:
-        control, counts = part.state.control, part.state.results.counts
-        emitted = int(control.emitted)
-        with self._lock:
-            new = emitted - part.emitted
-            part.emitted = emitted
-            self._found += new
-            if self._limits.max_regions is not None and self._asked.regions:
-                self._reserved -= room - new
-            self._counts += counts
-            if not self._asked.regions:
-                self._counts[-1] = self._found
-            self._decided += [control.decided, control.by_integers, arbiter.decided]
-        counts[:] = 0
-        control.decided = control.by_integers = 0
-        arbiter.decided = 0
+        return not self._stop and not self._busy and not self._queue
 
     def _stop_here(self, error: BaseException | None = None) -> None:
         with self._lock:
             self._error = self._error or error
             self._stop = True
+            for bench in self._busy:
+                bench.hurry()
             self._lock.notify_all()
 
-    def _give_away(self, part: _Part) -> None:
-        taken = part.taken_from_the_end()
-        if taken is None:
-            return
-        new = _Part(taken)
-        part.look_at = 0.0
+    # ------------------------------------------------------------------ workers
+
+    def _work(self, bench: Bench) -> None:
+        try:
+            while (way := self._next_piece(bench)) is not None:
+                bench.take_up(way)
+                self._walk(bench)
+        except BaseException as error:
+            self._stop_here(error)
+
+    def _next_piece(self, bench: Bench) -> Way | None:
+        """The next piece of work, for which a worker may have to wait; None if there is none, or the walk stops."""
+        started = time.monotonic()
         with self._lock:
-            self._parts.insert(self._parts.index(part) + 1, new)
-            self._queue.append(new)
+            if not self._stop:
+                self._busy.discard(bench)
+                self._add_to_snapshot(bench, None)
+                if self._asked_to_give.pop(bench, None) is not None:
+                    self._lock.notify_all()
+            while not self._stop:
+                if self._queue and self._snapshot is None:
+                    self._busy.add(bench)
+                    self.seconds_waiting += time.monotonic() - started
+                    return self._queue.popleft()
+                if not self._busy and not self._queue:
+                    self._lock.notify_all()
+                    return None
+                self._lock.wait(None if self._ask_somebody() else _ASK_AGAIN)
+        return None
+
+    def _ask_somebody(self) -> bool:
+        """Have the worker with the most work left give something away, if there is one who was not asked yet."""
+        if self._snapshot is not None:
+            return True
+        now = time.monotonic()
+        others = [bench for bench in self._busy if self._asked_to_give.get(bench, 0.0) <= now]
+        if not others:
+            return False
+        bench = min(others, key=Bench.first_open)
+        self._asked_to_give[bench] = float("inf")
+        bench.hurry()
+        return True
+
+    def _walk(self, bench: Bench) -> None:
+        """Walk one piece, giving some of it away when others have nothing to do."""
+        limit = self._limits.max_regions
+        budget = _SLICE if self._asked.regions or limit is None else min(_SLICE, _SLICE_OF_LIMITED_COUNT)
+        while not self._stop:
+            room = self._reserve(bench)
+            before = bench.found.regions
+            status = bench.walk(budget, room)
+            self._give_back(room - (bench.found.regions - before))
+            if not self._asked.regions and limit is not None and self._regions_found() > limit:
+                self._stop_here()
+                return
+            if status == endings.FINISHED:
+                bench.pending = 0.0
+                self._hand_on(bench)
+                return
+            if status == endings.FULL:
+                if room > 0:
+                    self._hand_on(bench)
+                elif self._regions_found() == limit:
+                    self._stop_here()
+                else:  # another worker holds the rest of max_regions, and may give some back
+                    time.sleep(1e-3)
+            if bench in self._asked_to_give:
+                self._give_away(bench)
+            snapshot = self._snapshot
+            if snapshot is not None and bench in snapshot.awaited:
+                self._hand_on(bench)
+                way = bench.remainder()
+                with self._lock:
+                    self._add_to_snapshot(bench, way)
+            if self._asked.progress is not None:
+                bench.look()
+
+    def _reserve(self, bench: Bench) -> int:
+        """How many regions may be found next, so that ``max_regions`` is met exactly."""
+        if not self._asked.regions:
+            return 1 << 60
+        if bench.rows_left == 0:
+            self._hand_on(bench)
+        room = bench.rows_left
+        if self._limits.max_regions is not None:
+            with self._lock:
+                room = min(room, self._limits.max_regions - self._reserved)
+                self._reserved += room
+        return room
+
+    def _give_back(self, unused: int) -> None:
+        if self._limits.max_regions is not None and self._asked.regions:
+            with self._lock:
+                self._reserved -= unused
+
+    def _regions_found(self) -> int:
+        return sum(bench.found.regions for bench in self._benches)
+
+    def _give_away(self, bench: Bench) -> None:
+        """Give those who wait what a worker would come to last, as far as it has more than one thing left to do."""
+        with self._lock:
+            if self._asked_to_give.get(bench) != float("inf") or self._snapshot is not None:
+                return
+            wanted = min(_MOST_GIVEN, len(self._benches) - len(self._busy) - len(self._queue))
+            given: list[Way] = []
+            while len(given) < wanted and (way := bench.give()) is not None:
+                given.append(way)
+            if given:
+                del self._asked_to_give[bench]
+            else:
+                self._asked_to_give[bench] = time.monotonic() + _ASK_AGAIN
+            self._queue.extend(given)
             self._lock.notify_all()
 
-    def _flush(self, part: _Part, *, is_last: bool = False) -> None:
-        """Move what a part has found out of its walk; what the walk will not write to again need not be copied."""
-        control, results = part.state.control, part.state.results
-        n = int(control.emitted)
-        if not n or not self._asked.regions:
-            return
-        ends = np.concatenate([np.zeros((1, 2), dtype=np.int64), results.ends[:n]])
-        shift, scale = self._compiled.shift, self._compiled.scale
-        listed = results.facets[: control.facets_emitted]
-        corners = slice(0, int(control.vertices_emitted))
-        patterns = results.patterns[:n] if is_last else results.patterns[:n].copy()
-        columns = Columns(
-            patterns if self._restricted is None else self._restricted.pieces(patterns),
-            results.points[:n] * scale + shift,
-            {i: _moved(point, shift, scale) for i, point in part.exact_points.items()},
-            Facets(
-                self._numbers(listed[:, 0]),
-                listed[:, 1].astype(np.int8),
-                ends[:, 0].copy(),
-                listed[:, 2].astype(np.int32) if self._asked.wants_vertices else None,
-            )
-            if self._asked.wants_facets
-            else None,
-            Vertices(results.vertices[corners] * scale + shift, results.vertex_tight[corners].copy(), ends[:, 1].copy())
-            if self._asked.wants_vertices
-            else None,
-        )
-        part.chunks.append((n, columns if self._asked.sink is None else self._pass_on(columns)))
-        part.exact_points = {}
-        part.emitted = 0
-        control.emitted = control.facets_emitted = control.vertices_emitted = 0
+    # ------------------------------------------------------------------ results
 
-    def _numbers(self, hyperplanes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The numbers that hyperplanes have in the domain and the whole network."""
-        if self._restricted is None:
-            return hyperplanes.copy()
-        rows = self._compiled.program.domain_rows
-        return np.concatenate([np.arange(rows), rows + self._restricted.breaks])[hyperplanes]
+    def _hand_on(self, bench: Bench) -> None:
+        """Move what a worker has found out of its walk."""
+        columns = bench.handed_over()
+        if columns is not None:
+            piece = bench.piece
+            made = columns if self._asked.sink is None else self._pass_on(columns)
+            self._chunks[bench].append(Chunk(piece.place, piece.chunks, len(columns), made))
+            piece.chunks += 1
 
     def _pass_on(self, columns: Columns) -> Future[Any]:
         """Hand columns to the sink, beside the walk; but wait if it is far behind, so that memory stays bounded."""
@@ -346,53 +293,103 @@ class Walk:
             self._stop_here(error)
             raise
 
+    # ------------------------------------------------------------------ checkpoints
+
+    def _begin_snapshot(self) -> None:
+        """Ask all workers how they stand; until all have said so, no work changes hands, but all go on."""
+        with self._lock:
+            if self._snapshot is not None or self._stop or not self._busy:
+                return
+            idle = [bench for bench in self._benches if bench not in self._busy]
+            chunks = [chunk for bench in idle for chunk in self._chunks[bench]]
+            self._snapshot = _Snapshot(set(self._busy), list(self._queue), self._findings(idle), chunks)
+            for bench in self._busy:
+                bench.hurry()
+
+    def _add_to_snapshot(self, bench: Bench, way: Way | None) -> None:
+        """Say what a worker has still to do, if it was asked; the last to do so has the checkpoint written.
+
+        What it has found was handed on.
+        """
+        snapshot = self._snapshot
+        if snapshot is None or bench not in snapshot.awaited:
+            return
+        snapshot.awaited.discard(bench)
+        if way is not None:
+            snapshot.open_work.append(way)
+        snapshot.found += self._findings([bench])
+        snapshot.chunks += self._chunks[bench]
+        if not snapshot.awaited:
+            self._snapshot = None
+            self._last_checkpoint = time.monotonic()
+            self._writer.submit(self._write_checkpoint, snapshot)
+            self._lock.notify_all()
+
+    def _write_checkpoint(self, snapshot: _Snapshot) -> None:
+        """Tell the sink how the walk stood; all chunks of that moment were handed to it before."""
+        if self._asked.sink is None or self._error is not None:
+            return
+        try:
+            self._asked.sink.checkpoint(
+                self._outcome_of(Status.UNFINISHED, snapshot.found, snapshot.chunks, snapshot.open_work)
+            )
+        except BaseException as error:
+            self._stop_here(error)
+
+    # ------------------------------------------------------------------ the outcome
+
     def _outcome(self, status: Status) -> Outcome:
-        for part in self._parts:
-            self._flush(part)
-        chunks = [
-            Chunk((place,), number, rows, made.result() if isinstance(made, Future) else made)
-            for place, part in enumerate(self._parts)
-            for number, (rows, made) in enumerate(part.chunks)
-        ]
-        decided, by_integers, by_rationals = (int(n) for n in self._decided)
+        for bench in self._benches:
+            self._hand_on(bench)
+        remainders = [bench.remainder() for bench in self._benches]
+        open_work = [*(way for way in remainders if way is not None), *self._queue]
+        chunks = [chunk for bench in self._benches for chunk in self._chunks[bench]]
+        found = self._findings(self._benches)
+        limit = self._limits.max_regions
+        if status is Status.REGION_LIMIT and not self._asked.regions and limit is not None:
+            found = replace(found, regions=limit)
+            return replace(self._outcome_of(status, found, chunks, ()), share=None, open_work=None)
+        return self._outcome_of(status, found, chunks, open_work)
+
+    def _outcome_of(
+        self, status: Status, found: Findings, chunks: Iterable[Chunk], open_work: Iterable[Way]
+    ) -> Outcome:
+        decided, by_integers, by_rationals = found.decided.tolist()
         exactly = by_integers + by_rationals
         certificate = Certificate(decided, decided - exactly, 0, exactly, 0, complete=False)
-        share, open_work = self._share(status), self._open_work(status)
-        return self._task.outcome(status, certificate, self._layer_counts(), chunks, share, open_work)
+        written = [
+            chunk._replace(made=chunk.made.result()) if isinstance(chunk.made, Future) else chunk for chunk in chunks
+        ]
+        ways = sorted(open_work, key=lambda way: way.place)
+        share = max(0.0, self._share_at_start - sum(way.share for way in ways))
+        jobs = tuple(Job(self._task.engine, way.place, way.to_json()) for way in ways)
+        return self._task.outcome(status, certificate, self._layer_counts(found), written, share, jobs)
 
-    def _layer_counts(self) -> tuple[int, ...]:
+    def _findings(self, benches: Iterable[Bench]) -> Findings:
+        return sum((bench.found for bench in benches), Findings.none(self._compiled.program.stages))
+
+    def _layer_counts(self, found: Findings) -> tuple[int, ...]:
         """Cells after each of the network's stages; one in which nothing switches leaves their number as it was."""
         if not self._compiled.program.stages:
-            return (self._found,) * max(len(self._network.stages), 1)
-        counts = self._counts.tolist()
+            return (found.regions,) * max(len(self._network.stages), 1)
+        counts = found.counts.tolist()
+        if not self._asked.regions:
+            counts[-1] = found.regions
         if self._restricted is None:
             return tuple(counts)
         switching = {stage.stage: count for stage, count in zip(self._restricted.stages, counts, strict=True)}
-        found = [1]
+        cells = [1 if self._begins else 0]
         for stage in range(len(self._network.stages)):
-            found.append(switching.get(stage, found[-1]))
-        return tuple(found[1:])
-
-    def _open_work(self, status: Status) -> tuple[Job, ...] | None:
-        """The parts that are not finished; None where a count went beyond its limit before it was stopped."""
-        if status is Status.REGION_LIMIT and not self._asked.regions:
-            return None
-        unfinished = [part.state for part in self._parts if part.state.control.depth > 0]
-        return tuple(Job(self._task.engine, (place,), state.set_down()) for place, state in enumerate(unfinished))
-
-    def _share(self, status: Status) -> float | None:
-        """How much of the domain's volume was walked: all but what is still open in some part.
-
-        It is not known of a count that went beyond its limit.
-        """
-        if status is Status.COMPLETE:
-            return self._share_at_start
-        if status is Status.REGION_LIMIT and not self._asked.regions:
-            return None
-        return max(0.0, self._share_at_start - sum(pending_share(self._compiled, part.state) for part in self._parts))
+            cells.append(switching.get(stage, cells[-1]))
+        return tuple(cells[1:])
 
 
-def _moved(point: tuple[Fraction, ...], shift: Floats, scale: Floats) -> tuple[Fraction, ...]:
-    """A rational point in the domain's own coordinates."""
-    numbers = zip(point, scale.tolist(), shift.tolist(), strict=True)
-    return tuple(y * Fraction(s) + Fraction(c) for y, s, c in numbers)
+def _rows_of_a_chunk(task: Task, compiled: Compiled) -> int:
+    """For how many regions there is room before they are handed on."""
+    request, program = task.request, compiled.program
+    if not request.regions:
+        return 1
+    dim, choices = program.dim, int(program.stage[-1].choice_offset) if program.stages else 0
+    width = choices + 8 * dim + (64 * dim if request.wants_facets else 0)
+    width += 24 * 2**dim if request.wants_vertices else 0
+    return max(256, min(_MOST_CHUNK_ROWS, _CHUNK_BYTES // width))

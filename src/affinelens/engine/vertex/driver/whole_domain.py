@@ -5,6 +5,7 @@ from __future__ import annotations
 from affinelens.engine.vertex.driver.subdomains import SubdividedWalk
 from affinelens.engine.vertex.driver.task import Task
 from affinelens.engine.vertex.driver.threads import Walk
+from affinelens.engine.vertex.driver.way import Way
 from affinelens.walk import EVERYTHING, Outcome
 
 
@@ -14,5 +15,7 @@ def walk_domain(task: Task) -> Outcome:
     if restricted is not None and restricted.subdomains:
         return SubdividedWalk(task, restricted).run()
     selected = EVERYTHING if request.selection is None else request.selection.read_by(restricted)
-    open_states = None if request.begins else [job.state for job in request.open_work]
-    return Walk(task, task.compiled(selected), open_states).run()
+    compiled = task.compiled(selected)
+    if request.begins:
+        return Walk(task, compiled).run()
+    return Walk(task, compiled, [Way.from_json(job.state) for job in request.open_work]).run()

@@ -12,6 +12,7 @@ import numpy as np
 from affinelens.engine.vertex.kernels.counting import conclude_section, next_section
 from affinelens.engine.vertex.kernels.cutting import cut, next_child
 from affinelens.engine.vertex.kernels.frames import pop
+from affinelens.engine.vertex.kernels.guidance import HALF_DONE, stand, steer
 from affinelens.engine.vertex.kernels.group_splitting import CHOSEN, WON, next_candidate, next_rival, win
 from affinelens.engine.vertex.kernels.last_cut import ORDINARY_CUT, halve
 from affinelens.engine.vertex.kernels.signs import evaluate
@@ -29,16 +30,19 @@ _NONE_CUTS = -1
 
 @entry
 def walk(program: Program, state: State, budget: int) -> int:
-    """Go on with a walk until it is finished, its budget of work is spent, or it needs something."""
+    """Go on with a walk until it is finished, its budget of work is spent, somebody waits, or it needs something."""
     control, stack, rows = state.control, state.stack, state.rows
     frame = stack.frame
     _apply_answers(state)
     control.work = 0
     while control.depth > 0:
-        if control.work > budget:
+        if control.work > budget or control.hurried:
             return endings.PAUSED
         f = index(control.depth - 1)
+        if control.guided > 0 and (f >= control.guided or steer(program, state, f) != endings.FINISHED):
+            return endings.ASTRAY
         phase = frame[f].phase
+        decided, by_integers = control.decided, control.by_integers
         if phase == phases.BRANCHING:
             if frame[f].next >= frame[f].end:
                 pop(state, f)
@@ -50,9 +54,14 @@ def walk(program: Program, state: State, budget: int) -> int:
                 status = next_section(program, state, f)
             if status == endings.FINISHED and frame[f].phase == phases.CONCLUDING:
                 status = conclude_section(program, state, f)
-        elif phase == phases.OPEN:
-            unit = _choose(program, stack, rows, f)
+        elif phase == phases.OPEN or phase == phases.HALVED:
+            unit = frame[f].unit if phase == phases.HALVED else _choose(program, stack, rows, f)
             if unit >= 0:
+                is_half_done = f == control.guided - 1 and state.guide[f].taken == HALF_DONE
+                if is_half_done:
+                    if stand(program, state, f) != endings.FINISHED:
+                        return endings.ASTRAY
+                    frame[f].phase, frame[f].unit = phases.HALVED, unit
                 status = halve(program, state, f, unit)
                 if status == ORDINARY_CUT:
                     status = cut(program, state, f, unit)
@@ -69,8 +78,10 @@ def walk(program: Program, state: State, budget: int) -> int:
         else:
             status = settle(program, state, f)
         if status != endings.FINISHED:
+            if status >= endings.GROW_ARENA:  # what was decided will be decided again
+                control.decided, control.by_integers = decided, by_integers
             return status
-    return endings.FINISHED
+    return endings.FINISHED if control.guided == 0 else endings.ASTRAY
 
 
 @merged

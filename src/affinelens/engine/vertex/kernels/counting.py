@@ -70,7 +70,7 @@ def next_section(program: Program, state: State, f: int) -> int:
     control.work += 4 + n
     for w in range(live):
         stack.cutting[g, w] = stack.cutting[f, w] & _bits_before(unit, w)
-    if frame[f].dimension == 2 and n_level == 0:
+    if frame[f].dimension == 2 and n_level == 0 and control.guided == 0:
         crossings = _count_crossings(program, state, g, live, stage, first)
         if crossings >= 0:
             control.emitted += 1 + crossings
@@ -179,6 +179,7 @@ def conclude_section(program: Program, state: State, f: int) -> int:
     if top + n > len(ids):
         return endings.GROW_IDS
     frame[f].phase = phases.OPEN
+    frame[f].taken = unit
     frame[f].next = unit + 1
     words, half = stack.used.shape[1], stack.cutting.shape[1]
     cuts = 0

@@ -86,6 +86,7 @@ def next_child(program: Program, state: State, f: int) -> int:
     side, stage, n_fresh = frame[f].next, frame[f].stage, frame[f].fresh_count
     start = index(frame[f].split)
     selected = select_side(program, state, f, side)
+    frame[f].taken = side
     if selected == 0:
         frame[f].next += 1
         return endings.FINISHED

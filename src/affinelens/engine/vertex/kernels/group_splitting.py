@@ -47,6 +47,7 @@ def next_candidate(program: Program, state: State, f: int) -> int:
     g = index(f + 1)
     if g >= len(frame):
         return endings.GROW_FRAMES
+    frame[f].taken = candidate
     frame[f].next += 1
     selected = select_winner(program, state, f, candidate)
     if selected == 0:

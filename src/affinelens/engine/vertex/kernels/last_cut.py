@@ -12,7 +12,7 @@ from affinelens.engine.vertex.kernels.edges import list_edges, separate
 from affinelens.engine.vertex.kernels.emission import is_inside, placed, write_facets, write_region
 from affinelens.engine.vertex.kernels.frames import pop, take_slot
 from affinelens.engine.vertex.kernels.vertices import along, share_of_edge
-from affinelens.engine.vertex.layout import endings, kinds
+from affinelens.engine.vertex.layout import endings, kinds, phases
 from affinelens.engine.vertex.layout.program_records import Program
 from affinelens.engine.vertex.layout.state import State
 from affinelens.kernels.bits import NONE, ONE, ZERO, count_bits
@@ -25,36 +25,48 @@ ORDINARY_CUT = -1
 
 @merged
 def halve(program: Program, state: State, f: int, unit: int) -> int:
-    """Write down both halves of frame f's cell and leave it, if that is all there is to do; else change nothing."""
+    """Write down both halves of frame f's cell and leave it, if that is all there is to do; else change nothing.
+
+    Only the children that are wanted are written down, and where there is room for one only, the other later.
+    """
     control, arena, stack, rows, results = state.control, state.arena, state.stack, state.rows, state.results
     frame, ids, x, bits = stack.frame, arena.ids, arena.x, arena.bits
     stage = frame[f].stage
+    if control.guided > 0:
+        return ORDINARY_CUT
     is_last = stage == program.stages - 1 and frame[f].live == 1 and count_bits(stack.cutting[f, 0]) == 1
     if not is_last or frame[f].kind != kinds.ORDINARY:
         return ORDINARY_CUT
     if program.stage[stage].is_grouped or stage < program.selected_stages:
         return ORDINARY_CUT
+    wanted = frame[f].end - frame[f].next
     if control.count_only:
-        control.emitted += 2
+        control.emitted += wanted
         control.work += 4
-        results.counts[stage] += 2
+        results.counts[stage] += wanted
         pop(state, f)
         return endings.FINISHED
     if control.vertex_column or program.stage[stage].followed:
         return ORDINARY_CUT
-    d, words, index = program.dim, stack.used.shape[1], control.emitted
-    if words > 1 or program.lanes > LANES:
+    d, index = program.dim, control.emitted
+    if program.lanes > LANES:
         return ORDINARY_CUT
+    for w in range(1, stack.used.shape[1]):
+        if stack.used[f, w] != NONE:
+            return ORDINARY_CUT
     with_facets = control.facet_column != 0
-    if index + 2 > control.room or (with_facets and control.facets_emitted + 128 > len(results.facets)):
-        return endings.FULL if index > 0 else ORDINARY_CUT
+    has_room = index + wanted <= control.room
+    if not has_room or (with_facets and control.facets_emitted + 128 > len(results.facets)):
+        if index > 0 or control.room == 0:
+            return endings.FULL
+        wanted = min(wanted, control.room)
     n, start, top = frame[f].count, frame[f].ids, control.ids_used
     place = unit + program.domain_rows + program.stage[stage].break_offset
     if top + n > len(ids) or n + LANES > len(arena.upper):
         return ORDINARY_CUT
     slot = take_slot(stack, f, place)
     n_below, n_above, n_level = separate(state, start, n, top, unit)
-    if slot < 0 or n_level > 0:
+    if slot < 0 or slot >= 64 or n_level > 0:
         return ORDINARY_CUT
 
     crossings = list_edges(program, state, start, n, top, n_below, n_above)
@@ -98,7 +110,8 @@ def halve(program: Program, state: State, f: int, unit: int) -> int:
     if not is_inside(stack, rows, arena.point, ZERO, upper_used, LANES):
         return ORDINARY_CUT
     b = rows.hyperplane[place].break_number
-    for side in range(2):
+    first = frame[f].next
+    for side in range(first, first + wanted):
         stack.slot[slot].side = 2 * side - 1
         rows.sign[b] = 2 * side - 1
         store(arena.point, 0, lower if side == 0 else upper)
@@ -107,6 +120,11 @@ def halve(program: Program, state: State, f: int, unit: int) -> int:
             write_facets(program, control, stack, rows, results, ZERO, used)
         write_region(program, control, rows, results, arena.point)
     control.work += 8 + n
-    results.counts[stage] += 2
+    results.counts[stage] += wanted
+    if first + wanted < frame[f].end:
+        frame[f].phase = phases.HALVED
+        frame[f].unit = unit
+        frame[f].next = first + wanted
+        return endings.FINISHED
     pop(state, f)
     return endings.FINISHED

@@ -39,6 +39,7 @@ def leave(program: Program, state: State, f: int) -> int:
         if status != endings.FINISHED and status != endings.UNDECIDED:
             return status
     frame[f].phase = phases.BRANCHING
+    frame[f].taken = 0
     frame[f].next = 0
     frame[f].end = 0
     if stage >= 0:

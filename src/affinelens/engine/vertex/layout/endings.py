@@ -11,13 +11,15 @@ FULL = 2
 UNDECIDED = 3
 # float64 has found no point inside the last region
 NO_POINT = 4
+# the way to where a job stands is not there
+ASTRAY = 5
 # an array is too small; the step is done again with more room
-GROW_ARENA = 5
-GROW_IDS = 6
-GROW_FRAMES = 7
-GROW_LEVELS = 8
-GROW_SLOTS = 9
-GROW_REQUESTS = 10
+GROW_ARENA = 6
+GROW_IDS = 7
+GROW_FRAMES = 8
+GROW_LEVELS = 9
+GROW_SLOTS = 10
+GROW_REQUESTS = 11
 
 
 def is_growth(ending: int) -> bool:

@@ -12,7 +12,7 @@ from affinelens.kernels.aligned import aligned
 from affinelens.kernels.lanes import LANES
 from affinelens.engine.vertex.layout import kinds, phases
 from affinelens.engine.vertex.layout.records import new_record, new_records
-from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Hyperplane, Level, Request, Slot, Sum
+from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Hyperplane, Level, Request, Slot, Step, Sum
 from affinelens.engine.vertex.layout.stage_layout import padded
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.program_records import Program, StageRow
@@ -70,12 +70,14 @@ def new_state(
         functions=_new_functions(sizes),
         results=room_for_results(compiled, results, sizes.words, facets, vertices),
         requests=new_records(Request, 1024),
+        guide=new_records(Step, 64),
     )
     control = state.control
     control.facet_column, control.vertex_column, control.count_only = facets, vertices, count_only
     control.sections, control.room = sections, results
     _fill_rows(state, compiled)
-    _fill_root(state, compiled)
+    _fill_corners(state, compiled)
+    stand_at_root(state, compiled)
     return state
 
 
@@ -178,8 +180,8 @@ def _fill_rows(state: State, compiled: Compiled) -> None:
         state.functions.levels[first : first + end - begin] = program.fixed[begin:end]
 
 
-def _fill_root(state: State, compiled: Compiled) -> None:
-    """The first frame: the domain if it is a box, otherwise the unit cube that the domain is to be cut out of."""
+def _fill_corners(state: State, compiled: Compiled) -> None:
+    """The vertices of the first cell: the domain if it is a box, otherwise the cube that it is to be cut out of."""
     program = compiled.program
     d = program.dim
     corners = 2**d
@@ -196,20 +198,33 @@ def _fill_root(state: State, compiled: Compiled) -> None:
             whole = _as_integers(np.append(state.arena.x[v, :d], 1.0), 2**31)
             if whole is not None:
                 state.arena.whole[v, : d + 1] = whole
-    first_place = 0 if compiled.is_box else len(state.rows.row) - 2 * d
-    state.stack.slot["place"][: 2 * d] = np.arange(first_place, first_place + 2 * d)
-    state.arena.ids[:corners] = number
-    root = state.stack.frame[0]
+
+
+def stand_at_root(state: State, compiled: Compiled) -> None:
+    """The first frame, with all to come, and nothing decided or found."""
+    program, control, stack = compiled.program, state.control, state.stack
+    d = program.dim
+    corners = 2**d
+    stack.slot["place"][: 2 * d] = np.arange(2 * d) + (0 if compiled.is_box else len(state.rows.row) - 2 * d)
+    stack.slot["side"] = 1
+    state.arena.ids[:corners] = np.arange(corners)
+    root = stack.frame[0]
     root.stage, root.phase, root.kind, root.slot = -1, phases.OPEN, kinds.DOMAIN, -1
-    root.count, root.live, root.selected = corners, state.stack.cutting.shape[1], len(program.selection)
-    state.stack.used[0] = np.bitwise_or.reduce(state.tight(np.arange(corners)), axis=0)
+    root.taken = root.next = root.end = 0
+    root.count, root.live, root.selected = corners, stack.cutting.shape[1], len(program.selection)
+    stack.used[0] = np.bitwise_or.reduce(state.tight(np.arange(corners)), axis=0)
+    stack.cutting[0] = 0
     if not compiled.is_box:
         # every row of the domain cuts the cube: its signs at the corners are found like any others
         root.phase = phases.STARTED
         for row in range(program.domain_rows):
-            state.stack.cutting[0, row // 64] |= np.uint64(1) << np.uint64(row % 64)
-    state.control.depth = min(1, len(program.selection))
-    state.control.arena_used = state.control.ids_used = corners
+            stack.cutting[0, row // 64] |= np.uint64(1) << np.uint64(row % 64)
+    control.depth = min(1, len(program.selection))
+    control.arena_used = control.ids_used = corners
+    control.guided = control.requests = control.hurried = 0
+    control.emitted = control.facets_emitted = control.vertices_emitted = 0
+    control.decided = control.by_integers = control.refreshed = 0
+    state.results.counts[:] = 0
 
 
 def _as_integers(values: Floats, limit: int) -> list[int] | None:

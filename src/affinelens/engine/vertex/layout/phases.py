@@ -14,3 +14,5 @@ ENTERED = 3
 SPLIT_BY_GROUP = 4
 # the last signs on a section of it
 CONCLUDING = 5
+# that there be room for the second half of its last cut
+HALVED = 6

@@ -13,8 +13,9 @@ class Frame:
     stage: int
     phase: int
     kind: int
-    # the hyperplane it is cut by, among those of its stage, and the children that are still to come
+    # the hyperplane it is cut by, among those of its stage; the child that is walked, and those still to come
     unit: int
+    taken: int
     next: int
     end: int
     # its vertices
@@ -86,10 +87,27 @@ class Request:
     answer: int
 
 
+class Step:
+    """What a frame on the way to where a job stands is to do: the child to walk, and those that come after it.
+
+    The topmost frame has none yet: there ``taken`` is -1, or -2 if one half of a last cut was written down already; and
+    if it has nothing to choose from yet, ``next`` is -1.
+    Of a section, children are named by the breaks they are restricted to.
+    """
+
+    taken: int
+    next: int
+    end: int
+
+
 class Counters:
     """What a walk has used and found, and what it was asked for."""
 
     depth: int
+    # how many frames of a job's way are to be stood on again before anything is found
+    guided: int
+    # whether somebody waits for the kernel to return
+    hurried: int
     arena_used: int
     ids_used: int
     requests: int

@@ -1,13 +1,13 @@
 """The state of one walk: a stack of frames, an arena of vertices, the functions on the path, and what was found.
 
-All of it is plain arrays, so that a walk can be stopped at any moment, resumed, copied and grown. A frame is a cell
+All of it is plain arrays, so that a walk can be stopped at any moment, gone on with and grown. A frame is a cell
 that is being cut; its vertices are numbers into the arena, listed in ``ids``. Arena and ids grow on the way down and
 shrink on the way back up.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from affinelens.array_types import Floats, Indices, Words
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.layout.records import Records
-from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Hyperplane, Level, Request, Slot, Sum
+from affinelens.engine.vertex.layout.stack_records import Counters, Frame, Hyperplane, Level, Request, Slot, Step, Sum
 from affinelens.kernels.aligned import aligned, doubled, resized
 
 # What becomes longer when a walk needs more room: a part of the state, and its tables.
@@ -142,6 +142,8 @@ class State(NamedTuple):
     functions: Functions
     results: Results
     requests: Records[Request]
+    # the way to where a job stands
+    guide: Records[Step]
 
     def grown(self, status: int) -> State:
         """The same walk with more room where it ran out."""
@@ -185,47 +187,6 @@ class State(NamedTuple):
     def tight(self, vertices: NDArray[np.integer[Any]]) -> Words:
         """Bits for the slots of the hyperplanes that vertices lie on."""
         return self.arena.bits[vertices, : self.stack.used.shape[1]]
-
-    def set_down(self) -> State:
-        """The same walk without room for results, which were taken away: what a job holds while nobody works on it."""
-        nothing: Any = [array[:0] for array in self.results]
-        return self._replace(control=self._counters_without_findings(), results=Results(*nothing))
-
-    def taken_up(self, compiled: Compiled, results: int) -> State:
-        """A copy of the walk with room for results again: what it was taken from can be taken up another time."""
-        control, words = self.control, self.stack.used.shape[1]
-        room = room_for_results(compiled, results, words, bool(control.facet_column), bool(control.vertex_column))
-        return self.copied()._replace(results=room)
-
-    def copied(self) -> State:
-        """An independent copy of the walk, without its results."""
-        results = Results(*(np.zeros(array.shape, array.dtype) for array in self.results))
-        control = self._counters_without_findings()
-        control.requests = 0
-        return State(
-            control,
-            _copied(self.arena),
-            _copied(self.stack),
-            _copied(self.rows),
-            _copied(self.functions),
-            results,
-            resized(self.requests[:0], len(self.requests)),
-        )
-
-    def _counters_without_findings(self) -> Counters:
-        own: Any = self.control
-        control: Counters = own.copy()
-        control.decided = control.by_integers = control.refreshed = 0
-        control.emitted = control.facets_emitted = control.vertices_emitted = 0
-        return control
-
-
-Group = TypeVar("Group", bound=tuple[Any, ...])
-
-
-def _copied(group: Group) -> Group:
-    arrays: Any = [_copied(part) if isinstance(part, tuple) else resized(part, len(part)) for part in group]
-    return type(group)(*arrays)
 
 
 def room_for_results(compiled: Compiled, results: int, words: int, facets: bool, vertices: bool) -> Results:
