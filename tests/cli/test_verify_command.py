@@ -82,10 +82,13 @@ def test_what_cannot_be_answered_is_one_sentence(absolute: Path, tmp_path: Path)
         ([absolute, tmp_path / "none.vnnlib"], r".*none\.vnnlib: no such file; give a \.vnnlib file"),
         ([tmp_path / "none.onnx", prop], r".*none\.onnx: no such file; give .*"),
         ([absolute, text], r".*text\.vnnlib: line 1: .*"),
-        ([absolute, prop, "--engine", "guess"], r"there is no engine 'guess'; choose one of .*"),
-        ([absolute, prop, "--until", "node"], r"--until is for ONNX files and torch modules only, .*"),
-        ([absolute, prop, "--witness", tmp_path / "no" / "where"], r".*where: cannot be written .*"),
-        ([absolute], r"Missing argument 'PROP\.vnnlib'\."),
+        ([absolute, prop, "--engine", "guess"], r"--engine takes one of auto, vertex, .*, but got 'guess'"),
+        ([absolute, prop, "--until", "node"], r"--until is for ONNX files only, but got .*absolute\.npz; leave it out"),
+        (
+            [absolute, prop, "--witness", tmp_path / "no" / "where"],
+            r".*where: the folder .* does not exist; create it first",
+        ),
+        ([absolute], r"missing argument 'PROP\.vnnlib'; see affinelens verify --help"),
     ):
         done = run("verify", *arguments)
         assert (done.returncode, done.stdout) == (2, ""), arguments

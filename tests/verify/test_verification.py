@@ -291,7 +291,7 @@ def test_in_many_dimensions_there_is_a_verdict_but_no_unsafe_set() -> None:
     model = [(np.eye(11), np.zeros(11)), (np.ones((1, 11)), np.zeros(1))]
     assert question(model, "0 1", "(>= Y_0 11)").result is Result.SAT
     assert question(model, "0 1", "(> Y_0 11)").result is Result.UNSAT
-    with pytest.raises(al.AffineLensError, match=r"dimension 11 .*; ask for the verdict alone"):
+    with pytest.raises(al.AffineLensError, match=r"dimension 11 .*; leave out all=True for the verdict alone"):
         question(model, "0 1", "(> Y_0 11)", all=True)
 
 

@@ -123,7 +123,15 @@ def _window(regions: Regions, window: Sequence[float] | None) -> tuple[Floats, F
     sides = numbers(window, accepted)
     if sides.shape != (4,) or not np.isfinite(sides).all() or sides[0] >= sides[1] or sides[2] >= sides[3]:
         raise AffineLensError(f"{accepted}; got {window!r:.80}")
-    return sides[[0, 2]], sides[[1, 3]]
+    lower, upper = sides[[0, 2]], sides[[1, 3]]
+    frame = regions.domain.frame
+    if (lower >= frame.upper).any() or (upper <= frame.lower).any():
+        (left, bottom), (right, top) = frame.lower.tolist(), frame.upper.tolist()
+        raise AffineLensError(
+            f"window {tuple(sides.tolist())} shows nothing of the domain, which lies within "
+            f"({left:g}, {right:g}, {bottom:g}, {top:g})"
+        )
+    return lower, upper
 
 
 def _add(ax: Axes, polygons: Polygons, paint: Floats, edges: str) -> None:

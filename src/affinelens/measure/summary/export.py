@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.files.output_file import cannot_be_written, require_writable_file
 from affinelens.measure.summary.quantities import flat_columns, require_columns
 from affinelens.regions import Regions
 
@@ -36,8 +37,8 @@ def to_pandas(regions: Regions, columns: Sequence[str]) -> pandas.DataFrame:
     """A data frame with one row a region, with the given columns behind."""
     try:
         import pandas
-    except ImportError as error:
-        raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from error
+    except ImportError:
+        raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from None
     shown: dict[str, Any] = {**_points(regions), _pattern_name(regions): list(regions.switching_patterns)}
     if regions.outcome.table.facets is not None:
         shown["facets"] = np.diff(regions.facet_offsets)
@@ -47,10 +48,11 @@ def to_pandas(regions: Regions, columns: Sequence[str]) -> pandas.DataFrame:
 
 
 def require_column_file(path: Path, names: Sequence[str]) -> None:
-    """Refuse a file of a kind that is not written, or columns that there are not, before anything is computed."""
+    """Refuse a file that cannot be written, or columns that there are not, before anything is computed."""
     if path.suffix.lower() not in _KINDS_OF_FILES:
         raise AffineLensError(f"columns are written to .csv and .parquet files, but got {str(path)!r}; end it in .csv")
     require_columns(names)
+    require_writable_file(path)
 
 
 def write_columns(regions: Regions, names: Sequence[str], path: Path) -> None:
@@ -65,8 +67,7 @@ def write_columns(regions: Regions, names: Sequence[str], path: Path) -> None:
     try:
         write(table, path)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise AffineLensError(f"{path}: cannot be written ({reason}); give another file") from error
+        raise cannot_be_written(path, error) from None
 
 
 def _points(regions: Regions) -> dict[str, NDArray[Any]]:
