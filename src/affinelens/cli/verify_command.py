@@ -75,7 +75,7 @@ def _write_witness(path: Path, verdict: Verdict) -> None:
 def _print_verdict(verdict: Verdict) -> None:
     for note in verdict.notes:
         click.echo(f"note: {note}")
-    walked = "no walk needed"
+    walked = "no walk needed" if verdict.result in (Result.SAT, Result.UNSAT) else "no region was walked"
     if verdict.engines:
         walked = f"{verdict.regions} regions walked by {', '.join(verdict.engines)}, the others excluded by bounds"
     click.echo(f"{verdict.reason}; {walked}, {verdict.seconds:.3g} s")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from affinelens.errors import AffineLensError
@@ -17,6 +19,25 @@ def require_writable_file(path: Path) -> None:
         raise AffineLensError(f"{path}: the folder {folder} does not exist; create it first")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise AffineLensError(f"{path}: cannot be written (permission denied); give another file")
+
+
+@contextmanager
+def written_whole_file(path: Path) -> Iterator[Path]:
+    """A file beside the destination to write to, which then takes its name; if something goes wrong, none is left.
+
+    What is no plain file, such as /dev/stdout, is written to as it is.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    partial = path.with_name(f".affinelens-{os.getpid()}-{path.name}")
+    try:
+        yield partial
+        partial.replace(path)
+    except OSError as error:
+        raise cannot_be_written(path, error) from None
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def cannot_be_written(path: Path, error: OSError) -> AffineLensError:

@@ -13,7 +13,7 @@ import numpy as np
 
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, MissingExtraError
-from affinelens.files.output_file import cannot_be_written, require_writable_file
+from affinelens.files.output_file import require_writable_file, written_whole_file
 
 try:
     import matplotlib
@@ -167,9 +167,6 @@ def save_picture(picture: Any, path: str | Path, *, dpi: int = 200) -> Path:
     require_picture_file(target)
     kind = target.suffix[1:].lower()
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-    try:
-        with matplotlib.rc_context({"svg.hashsalt": "affinelens"}):
-            figure.savefig(target, dpi=dpi, metadata=undated, bbox_inches="tight", pad_inches=0.06)
-    except OSError as error:
-        raise cannot_be_written(target, error) from None
+    with written_whole_file(target) as file, matplotlib.rc_context({"svg.hashsalt": "affinelens"}):
+        figure.savefig(file, dpi=dpi, metadata=undated, bbox_inches="tight", pad_inches=0.06)
     return target

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError, MissingExtraError
-from affinelens.files.output_file import cannot_be_written, require_writable_file
+from affinelens.files.output_file import require_writable_file, written_whole_file
 from affinelens.measure.summary.quantities import flat_columns, require_columns
 from affinelens.regions import Regions
 
@@ -64,10 +64,8 @@ def write_columns(regions: Regions, names: Sequence[str], path: Path) -> None:
     columns = {"region": np.arange(len(regions)), **_points(regions), **flat_columns(regions, names)}
     table = pyarrow.table({name: np.ascontiguousarray(values) for name, values in columns.items()})
     write = pyarrow.csv.write_csv if path.suffix.lower() == ".csv" else pyarrow.parquet.write_table
-    try:
-        write(table, path)
-    except OSError as error:
-        raise cannot_be_written(path, error) from None
+    with written_whole_file(path) as file:
+        write(table, file)
 
 
 def _points(regions: Regions) -> dict[str, NDArray[Any]]:
