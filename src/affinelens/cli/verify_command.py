@@ -23,6 +23,7 @@ from affinelens.errors import Interrupted
 from affinelens.files.output_file import cannot_be_written, require_writable_file
 from affinelens.network import network
 from affinelens.progress_display import shown_on_terminal
+from affinelens.short_text import counted
 from affinelens.verify import Result, Verdict, verify
 
 _walk_options = option_group("Walk", engine_option(REGION_ENGINES), workers_option, time_limit_option())
@@ -72,13 +73,19 @@ def _write_witness(path: Path, verdict: Verdict) -> None:
         raise cannot_be_written(path, error) from None
 
 
+def _walked(verdict: Verdict) -> str:
+    """How much of a walk a verdict took; only one that was not stopped knows of the regions that it left out."""
+    decided = verdict.result in (Result.SAT, Result.UNSAT)
+    if not verdict.engines:
+        return "no walk needed" if decided else "no region was walked"
+    rest = ", the others excluded by bounds" if decided else " until then"
+    return f"{counted(verdict.regions, 'region')} walked by {', '.join(verdict.engines)}{rest}"
+
+
 def _print_verdict(verdict: Verdict) -> None:
     for note in verdict.notes:
         click.echo(f"note: {note}")
-    walked = "no walk needed" if verdict.result in (Result.SAT, Result.UNSAT) else "no region was walked"
-    if verdict.engines:
-        walked = f"{verdict.regions} regions walked by {', '.join(verdict.engines)}, the others excluded by bounds"
-    click.echo(f"{verdict.reason}; {walked}, {verdict.seconds:.3g} s")
+    click.echo(f"{verdict.reason}; {_walked(verdict)}, {verdict.seconds:.3g} s")
     for part in verdict.unsafe or ():
         click.echo(
             f"unsafe set{'' if part.is_complete else ', as far as found'}, case {part.case + 1}: "
