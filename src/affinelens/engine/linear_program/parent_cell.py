@@ -22,9 +22,7 @@ class Parent:
     ``breaks`` are others than the next stage's only where a cell is looked at that is not to be cut.
     """
 
-    def __init__(
-        self, problem: Problem, cell: Cell, scale: float | None = None, breaks: Indices | None = None
-    ) -> None:
+    def __init__(self, problem: Problem, cell: Cell, scale: float | None = None, breaks: Indices | None = None) -> None:
         self.problem = problem
         self.solver = problem.solver
         self.tally = problem.tally
