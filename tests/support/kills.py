@@ -15,6 +15,7 @@ import numpy as np
 
 import affinelens as al
 from affinelens.files.lock import LOCK
+from affinelens.regions.store.manifest import MANIFEST, read_manifest
 from support.random_networks import random_layers
 
 PATIENCE = 300.0
@@ -22,8 +23,8 @@ PATIENCE = 300.0
 KINDS = {
     "linear_program": ([3, 10, 8, 2], True),
     "linear_program count": ([3, 12, 10, 2], False),
-    "vertex": ([3, 48, 48, 2], True),
-    "count": ([4, 40, 40, 2], False),
+    "vertex": ([3, 64, 64, 2], True),
+    "count": ([4, 48, 48, 2], False),
 }
 _SITTING = """
 import sys
@@ -55,35 +56,52 @@ def kill_and_resume(kind: str, run: Path, kills: int, seed: int) -> Killed:
     """Start a walk and kill it, at most so often; then let it end."""
     generator = np.random.default_rng(seed)
     found: list[int] = []
-    while True:
-        workers = int(generator.integers(1, 3))
-        process = subprocess.Popen(
-            [sys.executable, "-c", _SITTING, kind, str(run), str(workers)],
-            stderr=subprocess.DEVNULL,  # helpers that lose whom they help say so
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-        if len(found) == kills:
-            code = process.wait(PATIENCE)
-        else:
-            code = _killed(process, run, float(generator.exponential(0.4)))
-        if code == 0:
-            return Killed(len(found), found)
-        if len(found) == kills or code > 0:
-            raise AssertionError(f"a sitting of {kind} ended with {code}")
-        found.append(-1 if not run.exists() or not KINDS[kind][1] else len(al.load(run)))
+    with tempfile.TemporaryFile() as errors:  # where helpers that lose whom they help say so
+        while True:
+            workers = int(generator.integers(1, 3))
+            process = subprocess.Popen(
+                [sys.executable, "-c", _SITTING, kind, str(run), str(workers)],
+                stderr=errors,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            )
+            if len(found) == kills:
+                code = process.wait(PATIENCE)
+            else:
+                code = _killed(process, run, int(generator.integers(0, 4)), float(generator.exponential(0.1)))
+            if code == 0:
+                return Killed(len(found), found)
+            if len(found) == kills or code > 0:
+                errors.seek(0)
+                raise AssertionError(f"a sitting of {kind} ended with {code}: {errors.read().decode()}")
+            if KINDS[kind][1] and run.exists():
+                al.load(run)
+            found.append(read_manifest(run, MANIFEST)["regions"] if run.exists() else 0)
 
 
-def _killed(process: subprocess.Popen[bytes], run: Path, seconds: float) -> int:
-    """Kill a process so many seconds after it began to write, unless it ends before."""
+def _killed(process: subprocess.Popen[bytes], run: Path, manifests: int, seconds: float) -> int:
+    """Kill a process so many seconds after it wrote so many manifests, unless it ends before."""
     deadline = time.monotonic() + PATIENCE
     (run / LOCK).unlink(missing_ok=True)  # left behind by the one before
-    while process.poll() is None and not (run / LOCK).exists() and time.monotonic() < deadline:
-        time.sleep(0.002)
+    before, written = _manifest(run), 0
+    while process.poll() is None and time.monotonic() < deadline:
+        if written >= manifests and (run / LOCK).exists():
+            break
+        now = _manifest(run)
+        written, before = written + (now != before), now
+        time.sleep(0.001)
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         return process.wait()
+
+
+def _manifest(run: Path) -> int:
+    """Which file the manifest is just now."""
+    try:
+        return (run / MANIFEST).stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def same(kind: str, run: Path) -> bool:

@@ -13,6 +13,7 @@ from affinelens.cli.domain_options import domain_options, read_domain, taken_fro
 from affinelens.cli.model_options import model_options, read_network
 from affinelens.cli.run_options import kept_in, overwrite_option, require_output, resume_option, where_it_is
 from affinelens.cli.shared_options import TitledCommand, json_option, walk_options
+from affinelens.engine import ENGINE_NAMES
 from affinelens.progress_display import shown_on_terminal
 
 
@@ -20,7 +21,7 @@ from affinelens.progress_display import shown_on_terminal
 @click.argument("model")
 @model_options
 @domain_options
-@walk_options
+@walk_options(ENGINE_NAMES)
 @dask_option
 @click.option("-o", "--output", metavar="RUN", help="Directory to note down in how far it is, so that it can go on.")
 @overwrite_option

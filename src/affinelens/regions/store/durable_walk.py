@@ -101,6 +101,7 @@ def _together(request: Request, earlier: Outcome) -> ProgressFunction | None:
             return
         counts = [a + b for a, b in zip(earlier.layer_counts, progress.layer_counts, strict=True)]
         share = None if progress.share is None or earlier.share is None else earlier.share + progress.share
-        told(Progress(counts[-1], tuple(counts), earlier.seconds + progress.seconds, share=share))
+        seconds = earlier.seconds + progress.seconds
+        told(Progress(counts[-1], tuple(counts), seconds, share=share, workers=progress.workers))
 
     return tell

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from affinelens.network.serial import network_to_data
 from affinelens.regions.store.asked import Asked
 from affinelens.regions.store.shards import Shard
 from affinelens.version import __version__
-from affinelens.walk import NO_DECISIONS, WHOLE_DOMAIN, Job, Limits, Outcome, Status
+from affinelens.walk import NO_DECISIONS, WHOLE_DOMAIN, Limits, Outcome, Status
 
 _PACKAGES = ("numpy", "numba", "highspy", "python-flint", "pyarrow")
 
@@ -54,6 +53,7 @@ def how_far(
     asked: Asked, outcome: Outcome, shards: Sequence[Shard], restricted_sha256: str | None = None
 ) -> dict[str, Any]:
     """How far it is."""
+    jobs = outcome.open_work
     return {
         "options": asked.options,
         "engine": outcome.engine,
@@ -67,20 +67,8 @@ def how_far(
         "restricted_sha256": restricted_sha256,
         "shards": [{"file": shard.file, "rows": shard.rows, "sha256": shard.sha256} for shard in shards],
         "chunks": [[list(chunk.place), chunk.number, chunk.regions, *chunk.made] for chunk in outcome.chunks],
-        "open_work": _plain(outcome.open_work),
+        "open_work": None if jobs is None else [job.to_json() for job in jobs],
     }
-
-
-def _plain(jobs: Sequence[Job] | None) -> list[dict[str, Any]] | None:
-    """Open work as plain data; none that is known where an engine's jobs are something else."""
-    if jobs is None:
-        return None
-    found = [job.to_json() for job in jobs]
-    try:
-        json.dumps(found)
-    except TypeError:
-        return None
-    return found
 
 
 def nothing_yet(asked: Asked) -> Outcome:
