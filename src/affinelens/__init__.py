@@ -1,6 +1,6 @@
 """AffineLens: every affine region of a piecewise affine network on a bounded domain, exactly."""
 
-from affinelens.api import IncompleteError, count, enumerate, load
+from affinelens.api import IncompleteError, count, enumerate, load, resume
 from affinelens.domain import (
     Box,
     Case,
@@ -67,6 +67,7 @@ __all__ = [
     "network",
     "output",
     "read_vnnlib",
+    "resume",
     "robust",
     "track",
     "verify",

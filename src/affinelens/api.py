@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import warnings
 from contextlib import suppress
-from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from affinelens.domain import Domain
-from affinelens.engine import AUTO, require_known
+from affinelens.engine import AUTO, require_executor, require_known
 from affinelens.engine import run as run_request
 from affinelens.errors import AffineLensError, AffineLensWarning, Interrupted, Option
 from affinelens.measure.summary.forecast import cells_at_most, forecast
 from affinelens.network import Network, compile_model, is_torch_module
 from affinelens.progress_display import ProgressOption, shown
 from affinelens.region_set import RegionSet
-from affinelens.regions.store.run_directory import RunWriter
-from affinelens.regions.store.run_directory import load as load_regions
+from affinelens.regions.store.asked import Asked
+from affinelens.regions.store.durable_walk import walked, walked_on
+from affinelens.regions.store.manifest import is_run
+from affinelens.regions.store.run_data import SavedRun
+from affinelens.regions.store.run_reader import read_run
+from affinelens.regions.store.run_writer import command_to_go_on
 from affinelens.short_text import counted, power_of_ten
 from affinelens.walk import Limits, Outcome, Request, Status
 
@@ -27,6 +30,8 @@ from affinelens.walk import Limits, Outcome, Request, Status
 _MOST_TO_COUNT = 12.0
 _MOST_ON_DISK = 11.0
 _MOST_IN_MEMORY = 9.5
+# Options that may differ from sitting to sitting.
+_LIMITS = ("workers", "max_regions", "time_limit")
 
 
 class IncompleteError(AffineLensError):
@@ -62,11 +67,13 @@ def enumerate(
     *,
     engine: str = "auto",
     workers: int | None = None,
+    executor: Any = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
     progress: ProgressOption = None,
     run: str | Path | None = None,
     overwrite: bool = False,
+    resume: bool = False,
     cut_outputs: bool = False,
     facets: bool = True,
     vertices: bool = False,
@@ -86,6 +93,10 @@ def enumerate(
     workers
         Number of threads (of processes, for the linear_program engine); None for one a core. The result does not
         depend on it.
+    executor
+        What runs the walk instead of threads here: any ``concurrent.futures.Executor``, or a client of Dask
+        (``distributed.Client``). It is sent jobs of seconds, those of lost workers again. The result does not depend on
+        it.
     max_regions
         Stop after this many regions; ``status`` then says so.
     time_limit
@@ -95,9 +106,14 @@ def enumerate(
         with a :class:`affinelens.Progress`.
     run
         Directory to save the result in, even if it was stopped early. Regions are written there as they are found and
-        read back when they are first looked at, so that the walk takes little memory however many there are.
+        read back when they are first looked at, so that the walk takes little memory however many there are. A walk
+        that was stopped or killed goes on from there: see :func:`resume`.
     overwrite
         Replace a run that is already there.
+    resume
+        Go on with the run, if there is one that is not complete; begin it if there is none. All that says which regions
+        are found must be the same as when it was begun. ``max_regions`` is of all sittings together, ``time_limit`` of
+        this one.
     cut_outputs
         Also cut regions where an output is zero (the paper's Algorithm 1 as printed).
     facets, vertices
@@ -129,9 +145,7 @@ def enumerate(
     """
     options = {
         "engine": engine,
-        "workers": _whole(workers, "workers"),
-        "max_regions": _whole(max_regions, "max_regions"),
-        "time_limit": _seconds(time_limit),
+        **_limits_given(workers, max_regions, time_limit),
         "cut_outputs": bool(cut_outputs),
         "facets": bool(facets),
         "vertices": bool(vertices),
@@ -139,24 +153,119 @@ def enumerate(
     require_domain(domain)
     with shown(progress):
         request = requested(
-            model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
-            cut_outputs=cut_outputs, facets=facets, vertices=vertices,
+            model, domain, engine=engine, workers=workers, executor=executor, max_regions=max_regions,
+            time_limit=time_limit, cut_outputs=cut_outputs, facets=facets, vertices=vertices,
         )  # fmt: skip
         _warn_if_hopeless(request, _MOST_IN_MEMORY if run is None else _MOST_ON_DISK)
         if run is None:
+            _require_directory(overwrite, resume)
             return _unless_interrupted(RegionSet(request.network, domain, run_request(request), options))
-        path = Path(run)
-        with RunWriter(path, domain, overwrite=overwrite) as writer:
-            outcome = run_request(replace(request, sink=writer))
-            writer.finish(request.network, outcome, options, [chunk.made for chunk in outcome.chunks])
-        elsewhere = replace(outcome, columns=lambda: load_regions(path).outcome.table)
-        return _unless_interrupted(RegionSet(request.network, domain, elsewhere, options), f" and in {path}")
+        saved = _walked_in(Path(run), Asked.by(request, domain, options), request.limits, overwrite, resume)
+        return _unless_interrupted(_regions_of(saved), Path(run))
 
 
-def _unless_interrupted(regions: RegionSet, saved: str = "") -> RegionSet:
+def _limits_given(workers: Any, max_regions: Any, time_limit: Any) -> dict[str, Any]:
+    """The limits as plain data."""
+    return {
+        "workers": _whole(workers, "workers"),
+        "max_regions": _whole(max_regions, "max_regions"),
+        "time_limit": _seconds(time_limit),
+    }
+
+
+def _require_directory(overwrite: bool, resume: bool) -> None:
+    if overwrite or resume:
+        name = "resume" if resume else "overwrite"
+        raise AffineLensError(Option(name, value=True), " is about a run directory; say which with ", Option("run"))
+
+
+def _walked_in(path: Path, asked: Asked, limits: Limits, overwrite: bool, resume: bool) -> SavedRun:
+    """A walk that is written to a run directory while it goes on, from the beginning or from where it stood."""
+    if overwrite and resume:
+        raise AffineLensError(
+            Option("overwrite", value=True), " begins a run anew and ", Option("resume", value=True),
+            " goes on with it; give one of them",
+        )  # fmt: skip
+    if resume and is_run(path):
+        return walked_on(path, limits, {name: asked.options[name] for name in _LIMITS}, asked)
+    return walked(path, asked, limits, overwrite=overwrite)
+
+
+def _regions_of(saved: SavedRun) -> RegionSet:
+    return RegionSet(saved.asked.network, saved.asked.domain, saved.outcome, saved.asked.options, saved.note)
+
+
+def _unless_interrupted(regions: RegionSet, path: Path | None = None) -> RegionSet:
     if regions.status is Status.CANCELLED:
+        saved = "" if path is None else f" and in {path}, where they go on with: {command_to_go_on(path)}"
         raise Interrupted(f"stopped by Ctrl-C; {counted(len(regions), 'region')} are in .found{saved}", regions)
     return regions
+
+
+def resume(
+    path: str | Path,
+    *,
+    workers: int | None = None,
+    executor: Any = None,
+    max_regions: int | None = None,
+    time_limit: float | None = None,
+    progress: ProgressOption = None,
+) -> RegionSet | int:
+    """Go on with a walk that was stopped or killed, from the last checkpoint in its run directory.
+
+    Parameters
+    ----------
+    path
+        The directory, from :func:`enumerate` or :func:`count`. All else is in it, the network too.
+    workers, executor
+        As for :func:`enumerate`; may differ from sitting to sitting.
+    max_regions
+        Stop after this many regions, of all sittings together.
+    time_limit
+        Stop after this many seconds of this sitting.
+    progress
+        As for :func:`enumerate`.
+
+    Returns
+    -------
+    RegionSet or int
+        The regions of all sittings or, if it is a count, their number. The result does not depend on how often the walk
+        was stopped. If it was complete already, it is returned.
+
+    Raises
+    ------
+    IncompleteError, Interrupted
+        As :func:`enumerate` and :func:`count` do.
+    AffineLensError
+        If there is no run, another process writes to it, or it does not say what is left to do.
+
+    Notes
+    -----
+    What was found after the last checkpoint before a walk was killed, 20 s at most, is walked once more. The hashes of
+    all files are checked first.
+
+    Examples
+    --------
+    >>> import affinelens as al
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> layers = [([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 1.0]], [0.0])]
+    >>> with TemporaryDirectory() as folder:
+    ...     rs = al.enumerate(layers, al.Box(-1, 1, dim=1), run=Path(folder) / "run")
+    ...     al.resume(Path(folder) / "run")
+    RegionSet(3 regions, COMPLETE, dimension 1, by vertex)
+    """
+    with shown(progress):
+        saved = resume_walk(path, executor, workers=workers, max_regions=max_regions, time_limit=time_limit)
+    if saved.asked.regions:
+        return _unless_interrupted(_regions_of(saved), Path(path))
+    require_complete(saved.outcome, Path(path))
+    return saved.outcome.regions
+
+
+def resume_walk(path: str | Path, executor: Any = None, **limits: Any) -> SavedRun:
+    """As :func:`resume`, with all that is known of how it went, complete or not."""
+    return walked_on(Path(path), checked_limits(**limits, executor=executor), _limits_given(**limits))
 
 
 def count(
@@ -165,9 +274,13 @@ def count(
     *,
     engine: str = "auto",
     workers: int | None = None,
+    executor: Any = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
     progress: ProgressOption = None,
+    run: str | Path | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
     cut_outputs: bool = False,
 ) -> int:
     """Count the regions of a network on a bounded domain.
@@ -184,6 +297,10 @@ def count(
     workers
         Number of threads (of processes, for the linear_program engine); None for one a core. The result does not
         depend on it.
+    executor
+        What runs the walk instead of threads here: any ``concurrent.futures.Executor``, or a client of Dask
+        (``distributed.Client``). It is sent jobs of seconds, those of lost workers again. The result does not depend on
+        it.
     max_regions
         Give up after this many regions.
     time_limit
@@ -191,6 +308,11 @@ def count(
     progress
         True for a line on the terminal or a bar in a notebook, or a function that is called about ten times a second
         with a :class:`affinelens.Progress`.
+    run
+        Directory to note down in how far the count is, so that one that was stopped or killed goes on: see
+        :func:`resume`. It holds no regions.
+    overwrite, resume
+        Replace a run that is already there, or go on with it, as for :func:`enumerate`.
     cut_outputs
         Also cut regions where an output is zero (the paper's Algorithm 1 as printed).
 
@@ -220,24 +342,38 @@ def count(
     """
     with shown(progress):
         outcome = count_regions(
-            model, domain, engine=engine, workers=workers, max_regions=max_regions, time_limit=time_limit,
-            cut_outputs=cut_outputs,
+            model, domain, engine=engine, workers=workers, executor=executor, max_regions=max_regions,
+            time_limit=time_limit, cut_outputs=cut_outputs, run=run, overwrite=overwrite, resume=resume,
         )  # fmt: skip
-    require_complete(outcome)
+    require_complete(outcome, None if run is None else Path(run))
     return outcome.regions
 
 
-def count_regions(model: Any, domain: Domain, **options: Any) -> Outcome:
+def count_regions(
+    model: Any,
+    domain: Domain,
+    *,
+    run: str | Path | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    **options: Any,
+) -> Outcome:
     """A count with all that is known of how it went, complete or not."""
     request = requested(model, domain, regions=False, **options)
     _warn_if_hopeless(request, _MOST_TO_COUNT)
-    return run_request(request)
+    if run is None:
+        _require_directory(overwrite, resume)
+        return run_request(request)
+    given = {"engine": request.engine, "cut_outputs": bool(options.get("cut_outputs", False))}
+    given |= _limits_given(*(options.get(name) for name in _LIMITS))
+    return _walked_in(Path(run), Asked.by(request, domain, given), request.limits, overwrite, resume).outcome
 
 
 def load(path: str | Path) -> RegionSet:
     """Read a run directory that :meth:`RegionSet.save` or ``enumerate(..., run=...)`` wrote.
 
-    Nothing in it is trusted: there is no pickle, and shapes, ranges and hashes are checked.
+    Nothing in it is trusted: there is no pickle, and shapes, ranges and hashes are checked. Of a walk that goes on, or
+    was killed, it is what was found by the last checkpoint, with the status UNFINISHED; :func:`resume` goes on.
 
     Parameters
     ----------
@@ -268,8 +404,16 @@ def load(path: str | Path) -> RegionSet:
     ...     al.load(rs.save(Path(folder) / "run"))
     RegionSet(2 regions, COMPLETE, dimension 1, by vertex)
     """
-    saved = load_regions(path)
-    return RegionSet(saved.network, saved.domain, saved.outcome, saved.options)
+    saved = read_run(Path(path))
+    if saved.note:
+        warnings.warn(AffineLensWarning(saved.note), stacklevel=2)
+    if not saved.asked.regions:
+        known = f"{'' if saved.outcome.status is Status.COMPLETE else 'at least '}{saved.outcome.regions:,}"
+        raise AffineLensError(
+            f"{path}: holds a count and no regions: {known} of them, {saved.outcome.status}; enumerate (affinelens "
+            f"enumerate -o) keeps regions"
+        )
+    return _regions_of(saved)
 
 
 def _warn_if_hopeless(request: Request, most: float) -> None:
@@ -295,14 +439,17 @@ def _warn_if_hopeless(request: Request, most: float) -> None:
         )  # fmt: skip
 
 
-def require_complete(outcome: Outcome) -> None:
-    """Refuse to take a partial count for the count."""
+def require_complete(outcome: Outcome, path: Path | None = None) -> None:
+    """Refuse to take a partial count for the count; one in a run directory can go on."""
+    further = "" if path is None else f"; go on with: {command_to_go_on(path)}"
     if outcome.status is Status.CANCELLED:
         known = f"at least {counted(outcome.regions, 'region')} exist"
-        raise Interrupted(f"the count was stopped by Ctrl-C; {known}", outcome.regions)
+        raise Interrupted(f"the count was stopped by Ctrl-C; {known}{further}", outcome.regions)
     if outcome.status is not Status.COMPLETE:
         raise IncompleteError(
-            f"the count is {outcome.status}; at least {outcome.regions} regions exist", outcome.regions, outcome.status
+            f"the count is {outcome.status}; at least {outcome.regions} regions exist{further}",
+            outcome.regions,
+            outcome.status,
         )
 
 
@@ -312,6 +459,7 @@ def requested(
     *,
     engine: str = AUTO,
     workers: int | None = None,
+    executor: Any = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
     cut_outputs: bool = False,
@@ -321,7 +469,7 @@ def requested(
 ) -> Request:
     """The request that a user's options stand for, after checking each of them."""
     require_known(engine)
-    limits = checked_limits(workers, max_regions, time_limit)
+    limits = checked_limits(workers, max_regions, time_limit, executor)
     require_domain(domain)
     compiled = compile_for(model, domain)
     return Request(
@@ -367,10 +515,12 @@ def require_inputs(network: Network, domain: Domain) -> None:
         )
 
 
-def checked_limits(workers: Any, max_regions: Any, time_limit: Any) -> Limits:
+def checked_limits(workers: Any, max_regions: Any, time_limit: Any, executor: Any = None) -> Limits:
     """Limits as the engine takes them, or an error that names the one that makes no sense."""
     processes = _whole(workers, "workers") or _available_cores()
-    return Limits(_whole(max_regions, "max_regions"), _seconds(time_limit), processes)
+    if executor is not None:
+        require_executor(executor)
+    return Limits(_whole(max_regions, "max_regions"), _seconds(time_limit), processes, executor=executor)
 
 
 def _available_cores() -> int:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _REPORT_EVERY = 0.1
 
@@ -31,6 +31,8 @@ class Progress:
         What is waited for or done, if it is not the walk.
     share : float or None
         How much is done: of the domain's volume or, with a note, of what the note says; None where that is not known.
+    workers : int or None
+        How many jobs an executor can run at the same time, if the walk is on one.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Progress:
     seconds: float
     note: str = ""
     share: float | None = None
+    workers: int | None = field(default=None, repr=False)
 
     @property
     def seconds_left(self) -> float | None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from affinelens.errors import AffineLensError
 from affinelens.progress import Progress, ProgressFunction, telling_of_progress
-from affinelens.short_text import shown_counts
+from affinelens.short_text import counted, shown_counts
 
 Update = TypeVar("Update")
 ProgressOption = bool | ProgressFunction | None
@@ -72,6 +72,8 @@ def progress_text(update: Progress, width: int = _ENDLESS) -> str:
 
     >>> progress_text(Progress(1500, (30, 1500), 2.0, share=0.25))
     '1,500 regions, 750/s, 2 s, 25.0 % of the domain, about 6 s left; cells by stage 30 -> 1,500'
+    >>> progress_text(Progress(1500, (30, 1500), 2.0, share=0.25, workers=8), 60)
+    '1,500 regions, 750/s by 8 workers, 2 s, 25.0 %, about 6 s left'
     >>> progress_text(Progress(0, (), 3.0, "checking facet lists", 0.5))
     'checking facet lists (3 s, 50.0 %, about 3 s left)'
     """
@@ -80,7 +82,8 @@ def progress_text(update: Progress, width: int = _ENDLESS) -> str:
     if update.note:
         return f"{update.note} ({update.seconds:.0f} s{share}{left})"
     rate = update.regions / update.seconds if update.seconds else 0.0
-    done = f"{update.regions:,} regions, {rate:,.0f}/s, {update.seconds:.0f} s"
+    by = "" if update.workers is None else f" by {counted(update.workers, 'worker')}"
+    done = f"{update.regions:,} regions, {rate:,.0f}/s{by}, {update.seconds:.0f} s"
     for end in (f"{share}{' of the domain' if share else ''}{left}", f"{share}{left}"):
         counts = shown_counts(update.layer_counts, width - len(done + end) - len("; cells by stage "))
         if counts:

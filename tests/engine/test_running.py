@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,8 +13,8 @@ import affinelens as al
 from affinelens.engine import running, vertex
 from affinelens.engine.linear_program import depth_first
 from affinelens.engine.linear_program.cell_search import sub_cells
-from affinelens.engine.linear_program.helpers import Task
 from affinelens.engine.linear_program.problem import Problem, Tally
+from affinelens.engine.linear_program.search_state import Task
 from affinelens.restrict import subdivision
 from affinelens.walk import (
     WHOLE_DOMAIN,
@@ -158,7 +160,9 @@ class AtOnce:
 
     def collect(self, timeout: float) -> tuple[list[Task], Tally]:
         children = [
-            task.child(cell) for task in self.tasks for cell in sub_cells(self._problem, task.cell, facets=self._facets)
+            task.child(step)
+            for task in self.tasks
+            for step in sub_cells(self._problem, task.cell, task.search, facets=self._facets)
         ]
         self.tasks = []
         return children, Tally()
@@ -197,3 +201,36 @@ def test_a_walk_without_time_leaves_the_whole_domain(monkeypatch: pytest.MonkeyP
     assert (outcome.status, outcome.regions) == (Status.TIME_LIMIT, 0)
     assert outcome.open_work == (WHOLE_DOMAIN,)
     assert ask("vertex", open_work=outcome.open_work).status is Status.COMPLETE
+
+
+class Slow(AtOnce):
+    """One helper that takes its time."""
+
+    def collect(self, timeout: float) -> tuple[list[Task], Tally]:
+        self._asked = getattr(self, "_asked", 0) + 1
+        return super().collect(timeout) if self._asked % 20 == 0 else ([], Tally())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_chunks_are_in_order_however_often_a_walk_says_how_it_stands(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(depth_first, "_HELPERS_AFTER", 0.0)
+    monkeypatch.setattr(depth_first, "Pool", Slow)
+    calls = count()
+    monkeypatch.setattr(depth_first, "time", SimpleNamespace(monotonic=lambda: float(next(calls))))
+    network, taken = al.network(random_layers([2, 6, 5, 4, 2], seed)), list[Columns]()
+
+    class Kept(HandedTo):
+        def checkpoint(self, so_far: Outcome) -> None:
+            assert sum(chunk.regions for chunk in so_far.chunks) == so_far.regions == sum(map(len, taken))
+
+    def write(columns: Columns) -> int:
+        taken.append(columns)
+        return len(taken) - 1
+
+    request = Request(network, BOX.frame, "linear_program")
+    limits = Limits(workers=2, checkpoint_every=100.0)
+    outcome = running.run(replace(request, sink=Kept(write), limits=limits))
+    found = Columns.joined([taken[chunk.made] for chunk in in_order(outcome.chunks)])
+    np.testing.assert_array_equal(found.patterns, running.run(request).patterns)

@@ -6,6 +6,7 @@ import csv
 import errno
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,15 @@ def test_the_same_again_and_in_several_processes(tmp_path: Path) -> None:
     assert rows(tmp_path / "one") == rows(tmp_path / "two")
     assert (told[-1].runs, told[-1].epochs) == (told[-1].all_runs, told[-1].all_epochs) == (4, 8)
     assert len({json.dumps(row["loss"]) for row in rows(tmp_path / "one")}) == 8
+
+
+def test_the_same_on_an_executor(whole: Path, tmp_path: Path) -> None:
+    """Also in threads of one process, which share their random state."""
+    told: list[StudyProgress] = []
+    with ThreadPoolExecutor(3) as executor:
+        run("width", tmp_path / "elsewhere", executor=executor, progress=told.append)
+    assert rows(tmp_path / "elsewhere") == rows(whole)
+    assert told[-1].runs == told[-1].all_runs
 
 
 def test_a_stopped_study_goes_on_and_ends_the_same(

@@ -8,6 +8,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 
 import affinelens as al
 from affinelens.network.serial import network_from_data
+from affinelens.regions.store.manifest import checksum
 from support.mutation import mutated
 from support.random_networks import random_layers
 
@@ -37,12 +39,30 @@ def sample_runs(folder: Path) -> list[Path]:
         al.enumerate(layers, al.Box(-0.1, 0.1, dim=2), facets=False, workers=1),
         al.enumerate([([[3.0], [1.0]], [-1.0, -1 / 3]), ([[1.0, 1.0]], [0.0])], al.Box(-1, 1, dim=1), workers=1),
     ]
-    return [found.save(folder / f"sample-{number}") for number, found in enumerate(sets)]
+    saved = [found.save(folder / f"sample-{number}") for number, found in enumerate(sets)]
+    return [*saved, *_unfinished_runs(folder)]
+
+
+def _unfinished_runs(folder: Path) -> list[Path]:
+    """Runs with open work: of regions, with a checkpoint before the last, and of a count."""
+    layers = random_layers([2, 6, 4, 2], seed=0)
+    regions, count = folder / "unfinished", folder / "unfinished-count"
+    asked: dict[str, Any] = {"engine": "linear_program", "workers": 1}
+    al.enumerate(layers, al.Box(-1, 1, dim=2), run=regions, max_regions=5, **asked)
+    al.resume(regions, max_regions=9)
+    with suppress(al.IncompleteError):
+        al.count(layers, al.Box(-1, 1, dim=2), run=count, max_regions=7, **asked)
+    return [regions, count]
 
 
 def damage(run: Path, generator: np.random.Generator) -> str:
     """Damage a run in one place of it; returns where."""
-    kinds = [_damage_manifest, _damage_column, _damage_column, _damage_network, _damage_bytes]
+    manifest = _manifest(run)
+    kinds = [_damage_manifest, _damage_network]
+    if manifest["shards"]:
+        kinds += [_damage_column, _damage_column, _damage_bytes]
+    if manifest["open_work"]:
+        kinds += [_damage_open_work, _damage_open_work]
     return kinds[int(generator.integers(len(kinds)))](run, generator)
 
 
@@ -54,11 +74,16 @@ def run_escapes(samples: list[Path], folder: Path, count: int, seed: int) -> Ite
         shutil.rmtree(run, ignore_errors=True)
         shutil.copytree(samples[number % len(samples)], run)
         place = damage(run, generator)
-        questions: dict[str, Callable[[], Any]] = {"load": lambda run=run: al.load(run)}
+        questions: dict[str, Callable[[], Any]] = {
+            "resume": lambda run=run: al.resume(run, workers=1, time_limit=5),
+            "load": lambda run=run: al.load(run),
+        }
         while questions:
             name, ask = questions.popitem()
             try:
-                found = ask()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", al.AffineLensWarning)  # that the checkpoint before was read
+                    found = ask()
             except al.AffineLensError as error:
                 assert "\n" not in str(error)  # noqa: PT017 (an answer is fine as well)
             except Exception as error:
@@ -95,6 +120,8 @@ def _manifest(run: Path) -> Any:
 
 
 def _write_manifest(run: Path, manifest: Any) -> None:
+    """One that matches its own checksum, as somebody would write it who means harm."""
+    manifest["checksum"] = checksum(manifest)
     (run / "manifest.json").write_text(json.dumps(manifest))
 
 
@@ -104,8 +131,17 @@ def _places(data: Any, prefix: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def _damage_manifest(run: Path, generator: np.random.Generator) -> str:
+    return _damage_entries(run, generator, ())
+
+
+def _damage_open_work(run: Path, generator: np.random.Generator) -> str:
+    return _damage_entries(run, generator, ("open_work",))
+
+
+def _damage_entries(run: Path, generator: np.random.Generator, inside: tuple[str, ...]) -> str:
+    """Damage an entry of the manifest that lies inside another."""
     manifest = _manifest(run)
-    places = _places(manifest)[1:]
+    places = [place for place in _places(manifest) if len(place) > len(inside) and place[: len(inside)] == inside]
     *way, last = places[int(generator.integers(len(places)))]
     parent = manifest
     for key in way:

@@ -53,5 +53,8 @@ def print_walk(outcome: Outcome) -> None:
     )
 
 
-def walk_exit_code(status: Status) -> int:
+def walk_exit_code(status: Status, *, counts: bool = False) -> int:
+    """What a walk exits with: regions of a walk that a limit stopped are a result, and a count of them is not."""
+    if counts and status in (Status.REGION_LIMIT, Status.TIME_LIMIT):
+        return INCOMPLETE
     return INTERRUPTED if status is Status.CANCELLED else 0

@@ -20,7 +20,7 @@ from affinelens.arithmetic.rational import fraction
 from affinelens.array_types import Floats
 from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError, free_chart, homogeneous
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, outward, read_numbers
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 
 # Exact bounds on every coordinate are worth 2 d exact programs up to about this dimension.
 _TIGHTEN_UP_TO = 32
@@ -171,14 +171,25 @@ def _implied_bound(recession: ExactProgram, table: list[list[fmpz]], side: int, 
 
 def _widest(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> tuple[fmpq, list[int]]:
     """The largest t in [-1, 1] with every row >= t times its size (-1 if none), and the rows that limit it."""
+    result = _widest_program(rows, box)
+    value = fmpq(-1) if isinstance(result, Infeasible) else result.value
+    return value, _rows_behind(rows, box, result.multipliers)
+
+
+def _widest_program(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> Optimum | Infeasible:
+    """The point at which the least of all rows, each divided by its size, is largest, and a 1 at most for that."""
     count = rows.shape[1] - 1
     entries: list[fmpz] = []
     for row in rows.numerators.tolist():
         entries += [*row[:-1], -max(abs(a) for a in row[:-1]), row[-1]]
     program = ExactProgram(fmpz_mat(rows.shape[0], count + 2, entries), [*box[0], fmpq(-1)], [*box[1], fmpq(1)])
-    result = program.maximise([*[fmpz(0)] * count, fmpz(1)])
-    value = fmpq(-1) if isinstance(result, Infeasible) else result.value
-    return value, _rows_behind(rows, box, result.multipliers)
+    return program.maximise([*[fmpz(0)] * count, fmpz(1)])
+
+
+def interior_point(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]]) -> list[fmpq] | None:
+    """A point at which every row is positive, or None if there is none; the box must hold all there are."""
+    result = _widest_program(rows, box)
+    return result.point[:-1] if isinstance(result, Optimum) and result.value > 0 else None
 
 
 def _rows_behind(rows: ExactMatrix, box: tuple[list[fmpq], list[fmpq]], multipliers: Iterable[int]) -> list[int]:
@@ -243,7 +254,9 @@ def _reduced_frame(
     if slack <= 0:
         raise AffineLensError(
             f"the polytope is flat: {_name(kept, proof)} leave it no interior, and it is not parallel to the axes; "
-            f"use coordinates of the flat's own, or relax one of them"
+            "give it in coordinates of the flat's own with ",
+            Option("through", in_python="al.Slice"),
+            ", or relax one of them",
         )
     if len(free) <= _TIGHTEN_UP_TO:
         inner = exact_ranges(reduced, inner)

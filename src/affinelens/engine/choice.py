@@ -45,15 +45,18 @@ def engine_named(name: str) -> Engine:
     return next(engine for engine in ENGINES if engine.name == name)
 
 
-def choose(request: Request, deadline: Deadline = NEVER) -> Choice:
+def choose(request: Request, deadline: Deadline = NEVER, restricted: RestrictedNetwork | None = None) -> Choice:
     """The engine for a request: the one it names, or the fastest that can do what is asked.
 
-    Restricting a large network may take a while, so that is announced, and ends at the deadline.
+    Restricting a large network may take a while, so that is announced, and ends at the deadline, unless it was done
+    before.
     """
     require_known(request.engine)
 
     @cache
     def restriction() -> RestrictedNetwork:
+        if restricted is not None:
+            return restricted
         return restrict(request.network, request.frame, deadline, _reporting(request.progress))
 
     if request.engine != AUTO or not request.begins:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-import numpy as np
-
 from affinelens.deadline import NEVER, Deadline, TimeIsUp
 from affinelens.engine.choice import Choice, choose
-from affinelens.progress import telling_of_progress
+from affinelens.engine.executors import perform_elsewhere
+from affinelens.engine.performing import perform
 from affinelens.walk import NO_DECISIONS, Outcome, Request, Status
 
 
@@ -26,18 +25,12 @@ def run(request: Request, choice: Choice | None = None) -> Outcome:
         chosen = choose(request, deadline) if choice is None else choice
         spent = time.monotonic() - started
         left = replace(request, limits=replace(request.limits, time_limit=deadline.left))
-        outcome = perform(chosen, left, deadline)
+        walk = perform if request.executor is None else perform_elsewhere
+        outcome = walk(chosen, left, deadline)
     except TimeIsUp:
         outcome = _nothing_found(request, request.engine if choice is None else choice.name)
         spent = time.monotonic() - started
     return replace(outcome, seconds=spent + outcome.seconds)
-
-
-def perform(choice: Choice, request: Request, deadline: Deadline) -> Outcome:
-    """One walk of one engine: whatever is walked, is walked by this call."""
-    with telling_of_progress(request.progress), np.errstate(all="ignore"):  # a bound that overflows proves nothing
-        outcome = choice.engine.walk(request, choice.restricted, deadline)
-    return replace(outcome, restricted=choice.restricted)
 
 
 def _nothing_found(request: Request, engine: str) -> Outcome:

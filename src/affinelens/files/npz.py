@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from io import BytesIO
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -26,11 +27,22 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
     try:
         with zipfile.ZipFile(path) as archive:
             require_plausible_size(archive, path)
-            return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in archive.infolist()}
+            return _arrays(archive)
     except AffineLensError:
         raise
     except Exception:  # a damaged archive fails in many ways, none of which a user can tell apart
         raise AffineLensError(f"{path}: not a readable .npz file of plain numbers; save it with numpy.savez") from None
+
+
+def read_npz_bytes(content: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays of an ``.npz`` file's content, saved uncompressed; pickled objects are refused."""
+    try:
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > len(content):
+                raise ValueError("it unpacks to more than it holds")
+            return _arrays(archive)
+    except Exception:  # as above
+        raise AffineLensError("not readable as plain numbers saved with numpy.savez") from None
 
 
 def require_plausible_size(archive: zipfile.ZipFile, path: Path) -> None:
@@ -38,6 +50,10 @@ def require_plausible_size(archive: zipfile.ZipFile, path: Path) -> None:
     unpacked = sum(entry.file_size for entry in archive.infolist())
     if unpacked > max(_SMALL_ENOUGH, _LARGEST_RATIO * path.stat().st_size):
         raise AffineLensError(f"{path}: would unpack to {unpacked} bytes, far more than it holds; save it uncompressed")
+
+
+def _arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
+    return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in archive.infolist()}
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:

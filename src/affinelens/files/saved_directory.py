@@ -9,7 +9,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ def require_place(path: Path, *, overwrite: bool, marker: str, content: str) -> 
     except OSError as error:
         raise AffineLensError(
             f"{path}: cannot write to {parent} ({error.strerror}); choose another directory"
-        ) from error
+        ) from None
 
 
 def move_into_place(partial: Path, path: Path) -> None:
@@ -53,8 +53,11 @@ def move_into_place(partial: Path, path: Path) -> None:
         except OSError:
             (aside / "replaced").rename(path)
             raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    except OSError:
+        with suppress(OSError):
+            aside.rmdir()  # not if what was there could not be put back
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 @contextmanager
@@ -69,7 +72,7 @@ def written_whole(path: Path) -> Iterator[Path]:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
-        raise not_saved(path, error) from error
+        raise not_saved(path, error) from None
 
 
 def not_saved(path: Path, error: OSError) -> AffineLensError:
@@ -89,21 +92,27 @@ def naming_damage(folder: Path, kind: str) -> Iterator[None]:
         raise error.located(f"{folder}: damaged {kind}") from None
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise AffineLensError(f"{folder}: damaged {kind} ({type(error).__name__}: {reason}); write it again") from error
+        raise AffineLensError(f"{folder}: damaged {kind} ({type(error).__name__}: {reason}); write it again") from None
 
 
-def read_description(folder: Path, name: str, form: str, version: int, largest: int) -> dict[str, Any]:
-    """The JSON file that says what a directory is: of at most so many bytes, and of one format and version."""
+class OtherVersionError(AffineLensError):
+    """A directory is of a format version that is not read here, so nothing can be said about what is in it."""
+
+
+def read_description(folder: Path, name: str, form: str, versions: int | range, largest: int) -> dict[str, Any]:
+    """The JSON file that says what a directory is: of at most so many bytes, and of a format and version as given."""
+    accepted = versions if isinstance(versions, range) else range(versions, versions + 1)
     file = plain_file_inside(folder, name)
     if file.stat().st_size > largest:
         raise AffineLensError(f"its {name} is larger than any that save() writes")
     data = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(data, dict) or data.get("format") != form:
         raise AffineLensError(f"its {name} is not one that save() wrote")
-    if data.get("format_version") != version:
-        raise AffineLensError(
-            f"it has format version {data.get('format_version')!r:.40}, and this AffineLens reads {version}; "
-            f"update AffineLens"
+    version = data.get("format_version")
+    if type(version) is not int or version not in accepted:
+        readable = " and ".join(map(str, accepted))
+        raise OtherVersionError(
+            f"it has format version {version!r:.40}, and this AffineLens reads {readable}; update AffineLens"
         )
     return data
 

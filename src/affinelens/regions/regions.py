@@ -40,17 +40,22 @@ class Regions:
         What the walk returned.
     options : dict
         What it was asked for, as plain data.
+    note : str
+        What there is to know about how it was loaded: that its last checkpoint is damaged. Empty as a rule.
 
     Notes
     -----
     What functions of the set find stays with it (:mod:`affinelens.regions.keeping`), so that nothing is computed twice.
     """
 
-    def __init__(self, network: Network, domain: Domain, outcome: Outcome, options: dict[str, Any]) -> None:
+    def __init__(
+        self, network: Network, domain: Domain, outcome: Outcome, options: dict[str, Any], note: str = ""
+    ) -> None:
         self.network = network
         self.domain = domain
         self.outcome = outcome
         self.options = options
+        self.note = note
         self._results: Results = {}
 
     @property
@@ -239,7 +244,7 @@ class Regions:
         chosen = row_or_rows(index, len(self))
         if isinstance(chosen, int):
             return Region(self, chosen)
-        return type(self)(self.network, self.domain, selected_outcome(self, chosen), self.options)
+        return type(self)(self.network, self.domain, selected_outcome(self, chosen), self.options, self.note)
 
     def __iter__(self) -> Iterator[Region]:
         return (Region(self, i) for i in range(len(self)))
@@ -247,7 +252,13 @@ class Regions:
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: the regions, without what was computed of them."""
         outcome = replace(self.outcome, columns=self.outcome.table)
-        return {"network": self.network, "domain": self.domain, "outcome": outcome, "options": self.options}
+        return {
+            "network": self.network,
+            "domain": self.domain,
+            "outcome": outcome,
+            "options": self.options,
+            "note": self.note,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _results={})

@@ -161,15 +161,7 @@ class _Cutter:
         middle = ExactMatrix.from_floats(np.append(points.mean(axis=0), 1.0))
         if not all(value > 0 for value in (rows.numerators * middle.numerators).entries()):
             return None
-        low, high = exact_ranges(rows, (rationals(subdomain.frame.lower), rationals(subdomain.frame.upper)))
-        frame = replace(
-            subdomain.frame,
-            rows=rows,
-            constraints=(*subdomain.frame.constraints, -1),
-            lower=np.array([outward(fraction(value), down=True) for value in low]),
-            upper=np.array([outward(fraction(value), down=False) for value in high]),
-            irredundant=False,
-        )
+        frame = part_of(subdomain.frame, rows)
         straight = EnclosingBox(frame.lower, frame.upper)
         slanted = EnclosingBox.along(frame, self._directions(points))
         return Subdomain(frame, {**subdomain.sides, index: side}, min(straight, slanted, key=lambda box: box.volume))
@@ -178,6 +170,19 @@ class _Cutter:
         """The axes along which points are spread out most and least, in short numbers."""
         axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
         return np.round(axes * _ROUND) / _ROUND
+
+
+def part_of(frame: Frame, rows: ExactMatrix) -> Frame:
+    """The frame of a part of its domain: the frame's rows and, behind them, others; somewhere all are positive."""
+    low, high = exact_ranges(rows, (rationals(frame.lower), rationals(frame.upper)))
+    return replace(
+        frame,
+        rows=rows,
+        constraints=(*frame.constraints, *[-1] * (rows.shape[0] - frame.rows.shape[0])),
+        lower=np.array([outward(fraction(value), down=True) for value in low]),
+        upper=np.array([outward(fraction(value), down=False) for value in high]),
+        irredundant=False,
+    )
 
 
 def _corners(frame: Frame) -> Floats:

@@ -67,6 +67,7 @@ def compare(
     *,
     overwrite: bool = False,
     workers: int | None = None,
+    executor: Any = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
     progress: ProgressOption = None,
@@ -83,7 +84,7 @@ def compare(
         Where the report, the table (CSV and Parquet) and the figure (PNG and SVG) are written.
     overwrite
         Replace a comparison that is already there.
-    workers, max_regions, time_limit, progress
+    workers, executor, max_regions, time_limit, progress
         As for :func:`affinelens.enumerate`, for each network. One that was stopped is in the table as incomplete.
 
     Examples
@@ -99,8 +100,9 @@ def compare(
     regions = {}
     for name, network in compiled.items():
         regions[name] = enumerate_regions(
-            network, domain, workers=workers, max_regions=max_regions, time_limit=time_limit, progress=progress
-        )
+            network, domain, workers=workers, executor=executor, max_regions=max_regions, time_limit=time_limit,
+            progress=progress,
+        )  # fmt: skip
     found = Comparison(regions, [_row(name, one) for name, one in regions.items()], place)
     _write(found)
     return found

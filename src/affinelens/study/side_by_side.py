@@ -5,30 +5,40 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import signal
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any
 
-from affinelens.engine import prepare
+from affinelens.engine import prepare, submitted
 from affinelens.errors import AffineLensError
 from affinelens.study.training_worker import Task, perform
+from affinelens.walk import Limits
 
 # How often progress is told, in seconds.
 _PERIOD = 0.2
 # What the processes share: a count of epochs done, and whether to stop.
 _shared: tuple[Any, Any]
+# Held while a network that was sent here is trained.
+_training = threading.Lock()
 
 
 class _StoppedError(Exception):
     """The study was stopped while a network was trained."""
 
 
-def perform_all(tasks: Sequence[Task], workers: int, tell: Callable[[int, int], None]) -> None:
-    """Perform tasks in so many processes, or in this one; ``tell`` is called with runs and epochs done."""
-    if workers == 1 or len(tasks) == 1:
+def perform_all(tasks: Sequence[Task], limits: Limits, tell: Callable[[int, int], None]) -> None:
+    """Perform tasks on an executor, in so many processes, or in this one.
+
+    ``tell`` is called with runs and epochs done, on an executor those of finished runs.
+    """
+    workers = limits.workers
+    if limits.executor is not None:
+        _perform_elsewhere(tasks, limits.executor, tell)
+    elif workers == 1 or len(tasks) == 1:
         _perform_here(tasks, tell)
     elif tasks:
         _perform_in_processes(tasks, min(workers, len(tasks)), tell)
@@ -66,6 +76,37 @@ def _perform_in_processes(tasks: Sequence[Task], workers: int, tell: Callable[[i
         finally:
             stop.set()
             executor.shutdown(cancel_futures=True)
+
+
+def _perform_elsewhere(tasks: Sequence[Task], executor: Any, tell: Callable[[int, int], None]) -> None:
+    if not tasks:
+        return
+    _require_sendable(tasks[0])
+    futures = {submitted(executor, _perform_alone, task): task for task in tasks}
+    waiting = set(futures)
+    try:
+        while waiting:
+            time.sleep(_PERIOD)
+            ended = {future for future in waiting if future.done()}
+            for future in ended:
+                future.result()
+            waiting -= ended
+            done = [task for future, task in futures.items() if future not in waiting]
+            runs = sum(len(task.seeds) for task in done)
+            tell(runs, sum(len(task.seeds) * task.study.epochs[-1] for task in done))
+    except BrokenExecutor as error:
+        raise AffineLensError(
+            "the executor of the study broke; what was finished is kept: go on with resume and another executor"
+        ) from error
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _perform_alone(task: Task) -> None:
+    """Perform a task that was sent here; trainings share their process's random state, so there is one at a time."""
+    with _training:
+        perform(task, lambda: None)
 
 
 def _require_sendable(task: Task) -> None:

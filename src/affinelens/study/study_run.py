@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from affinelens.api import checked_limits
 from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.walk import Limits
 
 if TYPE_CHECKING:
     from torch import nn
@@ -57,6 +58,7 @@ def run(
     data: str | Path | None = None,
     model: Callable[[Configuration], nn.Module] | None = None,
     workers: int | None = None,
+    executor: Any = None,
     progress: Callable[[StudyProgress], None] | None = None,
     **choices: Any,
 ) -> Path:
@@ -82,6 +84,9 @@ def run(
         is, it returns a ``torch.nn.Module``. With several workers it must be a function of a module.
     workers
         Processes that train at the same time; None for one a core. The result does not depend on it.
+    executor
+        What trains and measures instead of processes here, one network a job: any ``concurrent.futures.Executor`` or a
+        ``dask.distributed.Client`` whose workers can write to the directory. In one process, one trains at a time.
     progress
         Called several times a second with a :class:`StudyProgress`.
     **choices
@@ -92,12 +97,12 @@ def run(
     >>> import affinelens.study
     >>> affinelens.study.run("activation", "activation")  # doctest: +SKIP
     """
-    processes = checked_limits(workers, None, None).workers
+    limits = checked_limits(workers, None, None, executor)
     study = _checked_study(name, seeds, quick, data, choices)
     from affinelens.study.report import write_report
 
     results = _begun(study, Path(directory), seeds, data, model, resume=resume)
-    _train(results, processes, progress)
+    _train(results, limits, progress)
     return write_report(results)
 
 
@@ -139,7 +144,7 @@ def _begun(study: Study, directory: Path, seeds: int, data: Any, model: Any, *, 
     return Results(study, seeds, configurations, place, built_by)
 
 
-def _train(results: Results, processes: int, progress: Callable[[StudyProgress], None] | None) -> None:
+def _train(results: Results, limits: Limits, progress: Callable[[StudyProgress], None] | None) -> None:
     """Train and measure what is not there yet."""
     from affinelens.engine import prepare
     from affinelens.progress import telling_of_progress
@@ -163,7 +168,7 @@ def _train(results: Results, processes: int, progress: Callable[[StudyProgress],
 
     with telling_of_progress(lambda update: tell(0, 0, update.note)):
         prepare()
-    perform_all(left, processes, tell)
+    perform_all(left, limits, tell)
     tell(networks, epochs, "drawing")
 
 

@@ -29,6 +29,11 @@ class Measurement:
     engine: str
     limits: Limits
 
+    @property
+    def can_be_sent(self) -> bool:
+        """Whether another process can measure: it has neither the user's functions nor an executor."""
+        return not isinstance(self.metrics, Mapping) and self.limits.executor is None
+
     def row(self, network: Network) -> Row:
         """What a training record says of a network, but for the step."""
         started = time.monotonic()
@@ -47,8 +52,8 @@ class Measurement:
     def regions(self, network: Network) -> RegionSet:
         limits = self.limits
         return enumerate(
-            network, self.domain, engine=self.engine, workers=limits.workers, max_regions=limits.max_regions,
-            time_limit=limits.time_limit,
+            network, self.domain, engine=self.engine, workers=limits.workers, executor=limits.executor,
+            max_regions=limits.max_regions, time_limit=limits.time_limit,
         )  # fmt: skip
 
     def _values(self, regions: RegionSet) -> dict[str, float]:

@@ -11,7 +11,6 @@ import pickle
 import subprocess
 import threading
 import weakref
-from collections.abc import Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -45,7 +44,7 @@ class MeasuringProcess:
             raise answer
         if answer is not None:
             return answer
-        if self._measured_here == _FIRST_MEASURED_HERE and not isinstance(self._measurement.metrics, Mapping):
+        if self._measured_here == _FIRST_MEASURED_HERE and self._measurement.can_be_sent:
             self._start(network)
         self._measured_here += 1
         return self._measurement.row(network)

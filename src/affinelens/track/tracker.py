@@ -37,6 +37,7 @@ def track(
     unit: str = "epoch",
     engine: str = "auto",
     workers: int = 1,
+    executor: Any = None,
     max_regions: int | None = None,
     time_limit: float | None = None,
     input_shape: Sequence[int] | None = None,
@@ -65,7 +66,7 @@ def track(
         model's parameters.
     unit
         What a step is called, in the table and in the snapshots' labels.
-    engine, workers, max_regions, time_limit
+    engine, workers, executor, max_regions, time_limit
         As in :func:`affinelens.enumerate`, for one measurement.
     input_shape, until, fixed
         As in :func:`affinelens.network`.
@@ -103,7 +104,7 @@ def track(
         due=_Steps(every, "every"),
         kept=_Steps(int(keep), "keep") if isinstance(keep, bool) and keep else _Steps(keep or (), "keep"),
         measurement=Measurement(
-            domain, _checked_metrics(metrics), engine, checked_limits(workers, max_regions, time_limit)
+            domain, _checked_metrics(metrics), engine, checked_limits(workers, max_regions, time_limit, executor)
         ),
         compiled=_compiler(domain, input_shape, until, fixed),
     )

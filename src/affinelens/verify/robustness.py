@@ -82,6 +82,7 @@ def robust(
     bounds: tuple[ArrayLike, ArrayLike] | None = None,
     engine: str = "auto",
     workers: int | None = None,
+    executor: Any = None,
     time_limit: float | None = None,
     progress: ProgressOption = None,
     until: str | None = None,
@@ -102,7 +103,7 @@ def robust(
         The class to be kept; the one that the network gives x, unless told otherwise.
     bounds
         The smallest and the largest value that an input can have, as (0, 1) for images; one for all, or one for each.
-    engine, workers, time_limit, progress, until
+    engine, workers, executor, time_limit, progress, until
         As for :func:`verify`.
 
     Returns
@@ -137,8 +138,9 @@ def robust(
     kept = _class_at(network, middle) if label is None else label
     ball = _ball(middle, _radius(eps), norm, bounds)
     verdict = verify(
-        network, ball, always=class_is(kept), engine=engine, workers=workers, time_limit=time_limit, progress=progress
-    )
+        network, ball, always=class_is(kept), engine=engine, workers=workers, executor=executor, time_limit=time_limit,
+        progress=progress,
+    )  # fmt: skip
     return Robustness(int(kept), ball, verdict)
 
 

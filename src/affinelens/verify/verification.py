@@ -13,7 +13,7 @@ from affinelens.api import checked_limits
 from affinelens.deadline import NEVER, Deadline, TimeIsUp
 from affinelens.domain import Case, Condition, Domain, Property, Slice, read_vnnlib
 from affinelens.engine import choose, require_known
-from affinelens.errors import AffineLensError, Interrupted
+from affinelens.errors import AffineLensError, Interrupted, Option
 from affinelens.network import Network, compile_model
 from affinelens.progress_display import ProgressOption, shown
 from affinelens.verify.case_search import CaseSearch
@@ -35,6 +35,7 @@ def verify(
     all: bool = False,  # noqa: A002
     engine: str = "auto",
     workers: int | None = None,
+    executor: Any = None,
     time_limit: float | None = None,
     progress: ProgressOption = None,
     until: str | None = None,
@@ -54,7 +55,7 @@ def verify(
         A condition that every input of the domain must meet: ``sat`` if some input does not.
     all
         If some input does, find all of them: ``verdict.unsafe`` is the exact unsafe set as polytopes, with volumes.
-    engine, workers, time_limit, progress
+    engine, workers, executor, time_limit, progress
         As for :func:`affinelens.enumerate`; the time limit is for everything, and is looked at between steps.
     until
         Where to cut the model, as for :func:`affinelens.network`.
@@ -97,7 +98,7 @@ def verify(
     """
     started = time.monotonic()
     require_known(engine)
-    limits = checked_limits(workers, None, time_limit)
+    limits = checked_limits(workers, None, time_limit, executor)
     if not isinstance(property, str | Path | Property | Domain):
         raise AffineLensError(
             "what is asked of the model is a .vnnlib file, a Property, or a Box or Polytope with never=... or "
@@ -131,7 +132,10 @@ def _property(
             )
         return asked
     if (never is None) == (always is None):
-        raise AffineLensError("of a domain, say what is to hold there by either never=... or always=...")
+        given = "neither was" if never is None else "both were"
+        raise AffineLensError(
+            f"of a domain, say what is to hold there by either never=... or always=..., but {given} given"
+        )
     condition = never if never is not None else always
     if not isinstance(condition, Condition):
         raise AffineLensError(
@@ -164,6 +168,8 @@ def _verdict(
                 unsafe += search.unsafe_parts()
     except TimeIsUp:
         walks.stopped = Status.TIME_LIMIT
+    except KeyboardInterrupt:
+        walks.stopped = Status.CANCELLED
     result, reason = _conclusion(witness, walks.stopped)
     if witness is not None and everything and walks.stopped is not None:
         reason += "; not all of the unsafe set was found"
@@ -181,8 +187,10 @@ def _require_vertices(network: Network, prop: Property, walks: TalliedWalks) -> 
             choice = choose(Request(network, case.domain.frame, walks.engine), walks.deadline)
             if Ability.VERTICES not in choice.engine.abilities:
                 raise AffineLensError(
-                    f"all unsafe inputs can be found by the vertex engine only, and here it is {choice.name}: "
-                    f"{choice.reason}; ask for the verdict alone"
+                    "the whole unsafe set is made of cells with vertices, which the vertex engine alone finds, but the "
+                    f"engine here is {choice.name} ({choice.reason}); leave out ",
+                    Option("all", True),
+                    " for the verdict alone",
                 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from affinelens.domain import Frame
 from affinelens.network import Network
@@ -47,8 +48,8 @@ class Request:
         If given, only those regions are found that lie above all breaks of the last stage that one of these clauses
         lists.
     limits, progress
-        When to stop early, with how many workers to go, and whom to tell how far the walk is: unless given, whoever is
-        told of progress where the request is made.
+        When to stop early, with how many workers or on which executor to go, and whom to tell how far the walk is:
+        unless given, whoever is told of progress where the request is made.
     sink
         Takes regions while they are found, which are otherwise in the outcome, and is told how the walk stands.
     open_work
@@ -67,6 +68,11 @@ class Request:
     progress: ProgressFunction | None = field(default_factory=who_is_told)
     sink: Sink | None = None
     open_work: tuple[Job, ...] = (WHOLE_DOMAIN,)
+
+    @property
+    def executor(self) -> Any:
+        """What runs the jobs; None for threads here."""
+        return self.limits.executor
 
     @property
     def wants_facets(self) -> bool:
@@ -98,6 +104,6 @@ class Request:
             Ability.VERTICES: self.wants_vertices,
             Ability.SELECTION: self.selection is not None,
             Ability.CONDITION: bool(self.condition),
-            Ability.RESUME: not self.begins,
+            Ability.RESUME: not self.begins or self.executor is not None,
         }
         return frozenset(ability for ability, is_wanted in wanted.items() if is_wanted)

@@ -10,6 +10,6 @@ from support.run_mutation import run_escapes, sample_runs
 def test_damaged_runs_are_refused_or_answer_in_one_sentence(tmp_path: Path) -> None:
     found = [
         f"mutant {number}, {place}, {question}: {error!r}"
-        for number, place, question, error in run_escapes(sample_runs(tmp_path), tmp_path, count=60, seed=1)
+        for number, place, question, error in run_escapes(sample_runs(tmp_path), tmp_path, count=80, seed=1)
     ]
     assert not found

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import affinelens as al
-from affinelens.regions.store import run_directory
+from affinelens.regions.store import shards
+from affinelens.regions.store.manifest import checksum
 from support.random_networks import random_layers
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -133,7 +135,7 @@ def test_a_loaded_set_answers_like_the_saved_one(regions: al.RegionSet, run: Pat
 
 
 def test_many_shards(regions: al.RegionSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_directory, "SHARD_ROWS", 4)
+    monkeypatch.setattr(shards, "SHARD_ROWS", 4)
     regions.save(tmp_path / "run")
     assert len(list((tmp_path / "run").glob("*.parquet"))) == -(-len(regions) // 4) > 1
     assert_same(al.load(tmp_path / "run"), regions)
@@ -190,9 +192,9 @@ def test_a_full_disk_leaves_everything_as_it_was(
         al.enumerate(THIN, al.Box(0, 1, dim=1), workers=1, run=tmp_path / "run")
     before = tree(tmp_path)
     target, name = {
-        "shard": (pq, "write_table"),
+        "shard": (pq.ParquetWriter, "write_table"),
         "network": (np, "savez"),
-        "manifest": (Path, "write_text"),
+        "manifest": (Path, "write_bytes"),
         "move": (Path, "rename"),
     }[step]
     with monkeypatch.context() as patch:
@@ -245,7 +247,7 @@ def test_interrupted_while_saving(regions: al.RegionSet, tmp_path: Path, monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(pq, "write_table", interrupt)
+        patch.setattr(pq.ParquetWriter, "write_table", interrupt)
         with pytest.raises(KeyboardInterrupt):
             regions.save(tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
@@ -363,25 +365,47 @@ def test_any_value_of_the_manifest_may_be_wrong(run: Path) -> None:
     manifest = json.loads((run / "manifest.json").read_text())
     for number, place in enumerate(places(manifest)):
         for value in WRONG[number % 3 :: 3]:
-            (run / "manifest.json").write_text(json.dumps(replaced(manifest, place, value)))
+            write_manifest(run, replaced(manifest, place, value))
             found = loaded_or_refused(run)
             if found is not None:
                 assert found.summary(), (place, value)
 
 
 @pytest.mark.parametrize(
-    "key", ["regions", "status", "layer_counts", "certificate", "domain", "network", "shards", "model_sha256", "engine"]
+    "key",
+    [
+        "regions",
+        "status",
+        "layer_counts",
+        "certificate",
+        "domain",
+        "network",
+        "shards",
+        "model_sha256",
+        "engine",
+        "chunks",
+        "holds",
+        "facets",
+        "vertices",
+        "patterns_of",
+    ],
 )
 def test_a_manifest_without_a_key(key: str, run: Path) -> None:
     manifest = json.loads((run / "manifest.json").read_text())
     del manifest[key]
-    (run / "manifest.json").write_text(json.dumps(manifest))
+    write_manifest(run, manifest)
     damaged(run)
 
 
 def edit(run: Path, **changes: Any) -> None:
-    manifest = json.loads((run / "manifest.json").read_text())
-    (run / "manifest.json").write_text(json.dumps(manifest | changes))
+    write_manifest(run, json.loads((run / "manifest.json").read_text()) | changes)
+
+
+def write_manifest(run: Path, manifest: Any) -> None:
+    """One that matches its own checksum, as somebody would write it who means harm."""
+    if isinstance(manifest, dict):
+        manifest = manifest | {"checksum": checksum(manifest)}
+    (run / "manifest.json").write_text(json.dumps(manifest))
 
 
 def test_another_format_version(run: Path) -> None:
@@ -403,7 +427,11 @@ def test_a_network_nested_deeply_is_read_or_refused(depth: int, regions: al.Regi
     inner = manifest["network"]["output"]["sources"][0]
     manifest["network"]["output"]["sources"][0] = [inner[0], "NESTED"]
     nested = '{"kind": "chain", "maps": [' * depth + json.dumps(inner[1]) + "]}" * depth
-    (run / "manifest.json").write_text(json.dumps(manifest).replace('"NESTED"', nested))
+    text = json.dumps(manifest).replace('"NESTED"', nested)
+    with suppress(RecursionError):
+        manifest["checksum"] = checksum(json.loads(text))
+        text = json.dumps(manifest).replace('"NESTED"', nested)
+    (run / "manifest.json").write_text(text)
     found = loaded_or_refused(run)
     assert found is None or len(found) == len(regions)
 
@@ -416,7 +444,7 @@ def test_numbers_of_the_manifest_that_contradict_the_columns(regions: al.RegionS
 
 
 def test_a_complete_status_cannot_be_forged_onto_a_stopped_run(tmp_path: Path) -> None:
-    al.enumerate(PIERCED, al.Box(-1, 1, dim=2), workers=1, max_regions=3, run=tmp_path / "run")
+    al.enumerate(PIERCED, al.Box(-1, 1, dim=2), workers=1, max_regions=3).save(tmp_path / "run")
     edit(tmp_path / "run", status="COMPLETE")
     damaged(tmp_path / "run")
 
@@ -468,18 +496,18 @@ def lists(name: str, change: Callable[[list[Any]], list[Any]]) -> Callable[[pa.T
 FORGED: dict[str, Callable[[pa.Table], pa.Table]] = {
     "fewer rows": lambda table: table.slice(1),
     "no rows": lambda table: table.slice(0, 0),
-    "no column": lambda table: table.drop_columns(["pattern"]),
+    "no column": lambda table: table.drop_columns(["pattern_bits"]),
     "facet too large": lists("facets", lambda rows: [[10**6] * len(row) for row in rows]),
     "facet negative": lists("facets", lambda rows: [[-1] * len(row) for row in rows]),
     "facets moved to another row": lists("facets", lambda rows: [[*rows[0], *rows[1]], [], *rows[2:]]),
     "facets missing": lists("facets", lambda rows: [None, *rows[1:]]),
     "signs that are no signs": lists("facet_signs", lambda rows: [[7] * len(row) for row in rows]),
     "signs too few": lists("facet_signs", lambda rows: [row[1:] for row in rows]),
-    "pattern too large": lists("pattern", lambda rows: [b"\xc8" * len(row) for row in rows]),
-    "pattern missing": lists("pattern", lambda rows: [None, *rows[1:]]),
-    "pattern as text": column_set("pattern", lambda table: pa.array(["x"] * len(table))),
+    "pattern too long": column_set("pattern_bits", lambda table: pa.array([b"xx"] * len(table), type=pa.binary(2))),
+    "pattern missing": lists("pattern_bits", lambda rows: [None, *rows[1:]]),
+    "pattern as text": column_set("pattern_bits", lambda table: pa.array(["x"] * len(table))),
     "pattern as float": column_set(
-        "pattern", lambda table: pa.array([[0.5] * 5] * len(table), type=pa.list_(pa.float64(), 5))
+        "pattern_bits", lambda table: pa.array([[0.5] * 5] * len(table), type=pa.list_(pa.float64(), 5))
     ),
     "point of another dimension": column_set(
         "point", lambda table: pa.array([[0.0]] * len(table), type=pa.list_(pa.float64(), 1))

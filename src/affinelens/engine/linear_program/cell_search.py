@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 
 import numpy as np
 
-from affinelens.array_types import Bools, Pattern
+from affinelens.array_types import Bools, Indices, Pattern
 from affinelens.engine.linear_program.break_filter import cutting_breaks, signs_beside_center
 from affinelens.engine.linear_program.coinciding_breaks import Arrangement
 from affinelens.engine.linear_program.conditions import Conditions
@@ -23,26 +24,30 @@ from affinelens.engine.linear_program.parent_cell import Parent
 from affinelens.engine.linear_program.problem import Cell, Problem, Witness
 from affinelens.engine.linear_program.proofs import Ledger
 from affinelens.engine.linear_program.rays import Rays
+from affinelens.engine.linear_program.search_state import Key, Search, Step, does_not_fit
 
-Key = tuple[int, ...]
 
+def sub_cells(problem: Problem, cell: Cell, search: Search | None = None, *, facets: bool = True) -> Iterator[Step]:
+    """Every cell of the next stage inside a cell, the one at its interior point first; or those still to come.
 
-def sub_cells(problem: Problem, cell: Cell, *, facets: bool = True) -> Iterator[Cell]:
-    """Every cell of the next stage inside a cell, the one at its interior point first.
-
-    With ``facets`` off, cells of the last stage come without facets, which saves deciding them.
+    Their order depends on the cell and its point alone, not on rounding, so it is the same on every machine. With
+    ``facets`` off, cells of the last stage come without facets, which saves deciding them.
     """
+    search = Search() if search is None else search
     parent = Parent(problem, cell)
     if problem.box_mode:
-        yield from cells_cut_by_cut(parent, facets=facets)
+        yield from cells_cut_by_cut(parent, search, facets=facets)
         return
     signs, ties = signs_beside_center(parent)
     cutting = np.flatnonzero(cutting_breaks(parent, signs, ties))
     start = parent.activation.pattern_from_signs(signs)
     if len(cutting):
-        yield from _Walk(parent, Arrangement(parent, cutting), start, facets or not parent.is_last).cells()
-    else:
-        yield parent.child(start, cell.facets, cell.signs, cell.inside)
+        arrangement = Arrangement(parent, cutting)
+        yield from _Walk(parent, arrangement, start, facets or not parent.is_last).steps(search)
+        return
+    search.require_choices(())
+    if not search.received:
+        yield Step(parent.child(start, cell.facets, cell.signs, cell.inside))
 
 
 class _Walk:
@@ -50,6 +55,11 @@ class _Walk:
 
     A cell is known by the pieces of the *live* choices, those that change somewhere in the parent. Rows of the ledger
     are the parent's facets, then the distinct cutting hyperplanes.
+
+    The state of the search are the cells that wait for their turn. If every choice has a single unit, those that had
+    theirs can be forgotten: cells come by the number of hyperplanes between them and the first one, which crossing a
+    facet changes by one. So what lies across a facet had its turn if that is nearer to the first, and if it is farther,
+    it waits or is new. Cells of maxima are unions of such, and are kept.
     """
 
     def __init__(self, parent: Parent, arrangement: Arrangement, start: Pattern, want_facets: bool) -> None:
@@ -64,44 +74,85 @@ class _Walk:
         self._own_first = self._ledger.own_first
         self._breaking_on = self._positions_by_row()
         self._binary = parent.activation.pieces == 2
-        self._found: dict[Key, Witness] = {}
+        self._forgets = self._binary or not parent.activation.grouped
+        self._first: Key = tuple(self._start[self._live].tolist())
+        self._given: frozenset[Key] = frozenset()
+        self._found: set[Key] = set()
         self._met: dict[Key, Witness] = {}
 
-    def cells(self) -> Iterator[Cell]:
-        first: Key = tuple(self._start[self._live].tolist())
-        self._found[first] = self._interior(first)
-        queue = deque([first])
+    def steps(self, search: Search) -> Iterator[Step]:
+        """The cells from where a search stands."""
+        queue, choices = self._taken_up(search), tuple(self._live)
+        begins = not search.received
         while queue:
-            key = queue.popleft()
+            key = queue[0]
             conditions = self._conditions(key)
-            facets = self._facets(key, conditions)
-            yield self._cell(key, conditions, facets)
-            for row in conditions.rows[facets].tolist():
-                if row >= self._own_first:
-                    neighbor = self._across(key, row)
-                    if neighbor not in self._found:
-                        self._found[neighbor] = self._interior(neighbor)
-                        queue.append(neighbor)
+            inside = self._interior(key, conditions)
+            facets = self._facets(key, inside, conditions)
+            opened = self._opened(key, conditions.rows[facets])
+            queue.popleft()
+            queue.extend(opened)
+            cell = self._cell(key, conditions, facets, inside)
+            if self._forgets:
+                yield Step(cell, choices, opened, closes=not begins)
+            else:
+                yield Step(cell, choices, (key, *opened) if begins else opened)
+            begins = False
 
-    def _interior(self, key: Key) -> Witness:
-        witness = self._met.pop(key, None) or self._ledger.find(self._conditions(key))
+    def _taken_up(self, search: Search) -> deque[Key]:
+        """The cells that wait for their turn."""
+        if not search.received:
+            self._found = {self._first}
+            return deque([self._first])
+        search.require_choices(self._live)
+        self._found = set(search.keys)
+        had_turn = 0 if self._forgets else search.received
+        if had_turn > len(search.keys):
+            raise does_not_fit()
+        waiting = deque(islice(search.keys, had_turn, None))
+        self._given = frozenset(waiting)
+        return waiting
+
+    def _opened(self, key: Key, facets: Indices) -> tuple[Key, ...]:
+        """The cells across a cell's facets that were not met before."""
+        opened = []
+        for row in facets.tolist():
+            if row >= self._own_first:
+                neighbor = self._across(key, row)
+                if neighbor not in self._found and not (self._forgets and self._is_nearer(neighbor, key, row)):
+                    self._found.add(neighbor)
+                    opened.append(neighbor)
+        return tuple(opened)
+
+    def _is_nearer(self, neighbor: Key, key: Key, row: int) -> bool:
+        """Whether fewer hyperplanes lie between a neighbor across a row and the first cell than between the two."""
+        first = self._first
+        return any(abs(neighbor[i] - first[i]) < abs(key[i] - first[i]) for i in self._breaking_on[row])
+
+    def _interior(self, key: Key, conditions: Conditions) -> Witness:
+        witness = self._met.pop(key, None) or self._ledger.find(conditions)
         if witness is None:
+            if key in self._given:
+                raise does_not_fit()
             raise AssertionError("a cell beyond a proved facet has no interior; please report this as a bug")
         return witness
 
-    def _cell(self, key: Key, conditions: Conditions, facets: Bools) -> Cell:
+    def _cell(self, key: Key, conditions: Conditions, facets: Bools, inside: Witness) -> Cell:
         pattern = self._start.copy()
         pattern[self._live] = key
         listed = facets if self._want_facets else np.zeros_like(facets)
         numbers, signs = self._ledger.named(conditions.rows[listed], conditions.signs[listed])
-        return self._parent.child(pattern, numbers, signs, self._found[key])
+        return self._parent.child(pattern, numbers, signs, inside)
 
     def _conditions(self, key: Key) -> Conditions:
-        """The parent's facets and the sides of hyperplanes that define a cell."""
+        """The parent's facets and the sides of hyperplanes that define a cell, in the one order of rows.
+
+        So a point is the same whether it was found for the cell itself or beyond a facet of a neighbor.
+        """
         sides: dict[int, int] = {}
         for choice, piece in zip(self._live, key, strict=True):
             sides.update(self._sides(choice, piece))
-        return self._parent.inside.joined(sides.items())
+        return self._parent.inside.joined(sorted(sides.items()))
 
     def _positions_by_row(self) -> dict[int, list[int]]:
         """For each hyperplane's row the positions in a key of the choices that break on it."""
@@ -133,9 +184,9 @@ class _Walk:
 
         return self._parent.activation.piece_beyond(choice, piece, sign_beyond)
 
-    def _facets(self, key: Key, conditions: Conditions) -> Bools:
+    def _facets(self, key: Key, inside: Witness, conditions: Conditions) -> Bools:
         """Which of a cell's conditions are facets of it."""
-        facets = self._rays.facets(self._found[key], conditions)
+        facets = self._rays.facets(inside, conditions)
         asked = range(0 if self._want_facets else self._own_first, len(facets))
         decided = int(np.count_nonzero(facets[asked.start :]))
         self._parent.tally.by_rounding_bound += decided

@@ -23,10 +23,13 @@ from affinelens.engine.linear_program.local_rows import LocalRows
 from affinelens.engine.linear_program.parent_cell import Parent
 from affinelens.engine.linear_program.problem import Cell, Witness
 from affinelens.engine.linear_program.proofs import Ledger
+from affinelens.engine.linear_program.search_state import Key, Search, Step, does_not_fit
 
 
-def cells_cut_by_cut(parent: Parent, *, facets: bool) -> Iterator[Cell]:
-    """Every cell of the next stage inside a parent, the one at its interior point first.
+def cells_cut_by_cut(parent: Parent, search: Search, *, facets: bool) -> Iterator[Step]:
+    """Every cell of the next stage inside a parent, the one at its interior point first; or those still to come.
+
+    The search's one key is the last cell that was found: the way to it through the tree leads to all the others.
 
     With ``facets`` off, and before the last stage, a cell's facets are among the hyperplanes listed with it, but not
     all of those need be facets; cells of the last stage then come without any.
@@ -35,7 +38,7 @@ def cells_cut_by_cut(parent: Parent, *, facets: bool) -> Iterator[Cell]:
     turned = parent.breaks.signed(signs)
     fixed = (signs == 0) | (~ties & positive_on_box(turned, *parent.outer_box))
     parent.tally.by_rounding_bound += int(np.count_nonzero(fixed & (signs != 0)))
-    yield from _Tree(parent, signs, ties, np.flatnonzero(~fixed), facets).cells()
+    yield from _Tree(parent, signs, ties, np.flatnonzero(~fixed), facets).steps(search)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +93,51 @@ class _Tree:
         self._forget_breaks_that_do_not_cut()
         self._choices = self._ordered(self._open_choices(signs))
 
-    def cells(self) -> Iterator[Cell]:
+    def steps(self, search: Search) -> Iterator[Step]:
+        """The cells from where a search stands."""
         inside = self._parent.inside
+        last = self._taken_up(search)
+        choices = tuple(choice.number for choice in self._choices)
+        begins = not search.received
         stack = [_Node((), inside, inside.positive, inside.negative, self._parent.cell.inside, self._at_center)]
         while stack:
             node = stack.pop()
-            if len(node.taken) == len(self._choices):
-                yield self._cell(node)
-            else:
-                stack.extend(reversed(self._children(node)))
+            if last is not None and node.taken == last:
+                continue
+            if len(node.taken) == len(choices):
+                yield Step(self._cell(node), choices, (node.taken,), closes=not begins)
+                begins = False
+                continue
+            children = self._children(node)
+            if last is not None and node.taken == last[: len(node.taken)]:
+                children = self._not_before(last, children)
+            stack.extend(reversed(children))
+
+    def _taken_up(self, search: Search) -> Key | None:
+        """The way to the last cell that was found, on which choices are decided in the order they were then.
+
+        That order depends on rounding, and so does what need not be decided: choices that another machine could fix
+        have one piece here, and are decided last.
+        """
+        if not search.received:
+            return None
+        if len(search.keys) != 1:
+            raise does_not_fit()
+        pieces = dict(zip(search.choices, search.keys[0], strict=True))
+        open_here = {choice.number: choice for choice in self._choices}
+        if any(piece != self._start[number] for number, piece in pieces.items() if number not in open_here):
+            raise does_not_fit()
+        way = [open_here[number] for number in pieces if number in open_here]
+        self._choices = way + [choice for choice in self._choices if choice.number not in pieces]
+        return tuple(pieces[choice.number] for choice in way)
+
+    def _not_before(self, last: Key, children: list[_Node]) -> list[_Node]:
+        """Of a node on the way to the last cell that was found, the child on the way and those that follow it."""
+        depth = len(children[0].taken)
+        passed = next((i for i, child in enumerate(children) if child.taken == last[:depth]), None)
+        if passed is None:
+            raise does_not_fit()
+        return children[passed:]
 
     def _forget_breaks_that_do_not_cut(self) -> None:
         """The one break of a binary choice is asked about when its turn comes.
@@ -142,10 +181,11 @@ class _Tree:
         return [choices[i] for i in np.argsort(-np.array(nearest), kind="stable").tolist()]
 
     def _children(self, node: _Node) -> list[_Node]:
-        """The node once more for each piece of the next choice that is not empty, the witness's own piece first."""
+        """The node once more for each piece of the next choice that is not empty, that of the parent's point first."""
         found: list[tuple[int, list[Side], Witness | None]] = []
         asked: list[tuple[int, list[Side]]] = []
-        for piece, sides in self._choices[len(node.taken)].pieces:
+        choice = self._choices[len(node.taken)]
+        for piece, sides in choice.pieces:
             undecided = node.undecided(sides)
             if undecided is None:
                 continue
@@ -162,6 +202,7 @@ class _Tree:
                     found.append((piece, undecided, witness))
         if not found:
             raise AssertionError("no piece of a choice meets a cell with an interior; please report this as a bug")
+        found.sort(key=lambda part: (part[0] != self._start[choice.number], part[0]))
         return [self._child(node, piece, sides, witness, len(found) == 1) for piece, sides, witness in found]
 
     def _child(self, node: _Node, piece: int, sides: list[Side], witness: Witness | None, alone: bool) -> _Node:

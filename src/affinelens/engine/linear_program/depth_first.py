@@ -2,7 +2,8 @@
 
 The walk goes depth first, so that finished regions appear early and only the parents on the way down are open. Once it
 has lasted a while, helper processes are given the next children of the topmost open parents. Every cell carries its
-place in the tree of parents; sorting by place gives the same order however many processes took part.
+place in the tree of parents; sorting by place gives the same order however many processes took part, and however often
+the walk was stopped.
 """
 
 from __future__ import annotations
@@ -13,20 +14,33 @@ import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
+from itertools import pairwise
 from types import FrameType
 
 import numpy as np
 
 from affinelens.engine.linear_program import interior_point
+from affinelens.engine.linear_program.cell_facets import root_cell
 from affinelens.engine.linear_program.cell_search import sub_cells
-from affinelens.engine.linear_program.helpers import Place, Pool, Task
-from affinelens.engine.linear_program.parent_cell import Parent
-from affinelens.engine.linear_program.problem import Cell, Problem, Witness
-from affinelens.engine.linear_program.proofs import Ledger
+from affinelens.engine.linear_program.helpers import Pool
+from affinelens.engine.linear_program.open_work import OpenWork
+from affinelens.engine.linear_program.problem import Cell, Problem
+from affinelens.engine.linear_program.search_state import Place, Step, Task, gaps
 from affinelens.progress import Progress
-from affinelens.walk import Certificate, Chunk, Columns, Facets, Job, Outcome, Request, Sink, Status
+from affinelens.walk import (
+    WHOLE_DOMAIN,
+    Certificate,
+    Chunk,
+    Columns,
+    Facets,
+    Job,
+    Outcome,
+    Request,
+    Sink,
+    Status,
+    in_order,
+)
 
 _HELPERS_AFTER = 1.0
 _REPORT_EVERY = 0.1
@@ -48,7 +62,7 @@ class _Open:
     """A parent being searched, and its children still to come."""
 
     task: Task
-    children: Iterator[Cell]
+    steps: Iterator[Step]
 
 
 class _Walk:
@@ -65,10 +79,15 @@ class _Walk:
         self._regions: list[Task] = []
         self._chunks: list[Chunk] = []
         self._open: list[_Open] = []
-        self._returned: list[Task] = [] if request.begins else [replace(job.state) for job in request.open_work]
+        self._work = OpenWork(name, self._problem, facets=self._facets)
+        self._returned = [self._work.task(job) for job in request.open_work if job is not WHOLE_DOMAIN]
+        self._from_root = len(self._returned) < len(request.open_work)
+        # Regions of earlier walks may come here, between those of two jobs, or what this one handed on out of order.
+        self._seams = gaps([task.next_place for task in self._returned])
+        self._root: Cell | None = None
         self._pool = Pool(self._problem, self._facets, self._returned)
         self._started = time.monotonic()
-        self._reported = self._started
+        self._reported = self._kept = self._started
         self._helpers_started = False
         self._interrupted = False
         self._status: Status | None = None
@@ -76,19 +95,20 @@ class _Walk:
     def run(self) -> Outcome:
         restore = self._catch_interrupt()
         try:
-            if self._asked.begins:
-                self._take_up(Task((), root_cell(self._problem)))
+            self._root = root_cell(self._problem)
+            if self._from_root:
+                self._returned.append(Task((), self._root))
             while self._open or self._returned or self._pool.busy:
                 while self._returned:
-                    self._take_up(self._returned.pop())
+                    self._take_up(self._next_returned())
                 self._give()
                 if self._open:
                     child = self._next_child(self._open[-1])
                     if child is not None:
                         self._take_up(child)
                 self._collect(0.0 if self._open or self._returned else _REPORT_EVERY)
-                if self._asked.sink is not None and len(self._regions) >= _CHUNK:
-                    self._hand_on(self._asked.sink)
+                if self._asked.sink is not None:
+                    self._keep(self._asked.sink)
                 self._checkpoint()
         except _Stopped:
             pass
@@ -96,15 +116,33 @@ class _Walk:
             self._returned += self._pool.tasks
             self._pool.close()
             restore()
-        return self._outcome()
+        if self._asked.sink is not None:
+            self._hand_on_all(self._asked.sink)
+        stopped = self._status if self._root is None or self._unfinished else None
+        return self._outcome(stopped or Status.COMPLETE)
 
     def _take_up(self, task: Task) -> None:
         """Search a parent, or go on where its search was broken off; or accept a region."""
         if task.cell.depth == self._depth:
             self._accept(task)
         else:
-            children = sub_cells(self._problem, task.cell, facets=self._facets)
-            self._open.append(_Open(task, islice(children, task.received, None)))
+            self._open.append(_Open(task, self._steps(task)))
+
+    def _steps(self, task: Task) -> Iterator[Step]:
+        self._vouch_for(task)
+        yield from sub_cells(self._problem, task.cell, task.search, facets=self._facets)
+
+    def _next_returned(self) -> Task:
+        """The last task that was returned; one to be searched here is vouched for when its search begins."""
+        task = self._returned[-1]
+        if task.cell.depth == self._depth or self._pool.idle:
+            self._vouch_for(task)
+        return self._returned.pop()
+
+    def _vouch_for(self, task: Task) -> None:
+        """Prove what was read; a limit may end that, so the task is still open work meanwhile."""
+        assert self._root is not None
+        self._work.vouch_for(task, self._root)
 
     def _accept(self, region: Task) -> None:
         if self._limits.max_regions is not None and self._counts[-1] >= self._limits.max_regions:
@@ -116,11 +154,11 @@ class _Walk:
 
     def _next_child(self, parent: _Open) -> Task | None:
         """Take a parent's next child; close the parent if there is none."""
-        cell = next(parent.children, None)
-        if cell is None:
+        step = next(parent.steps, None)
+        if step is None:
             self._open.remove(parent)
             return None
-        return self._counted(parent.task.child(cell))
+        return self._counted(parent.task.child(step))
 
     def _counted(self, child: Task) -> Task:
         if child.cell.depth < self._depth:
@@ -131,7 +169,7 @@ class _Walk:
         """Give idle helpers the next children of the topmost open parents; those tend to hold the largest subtrees."""
         while self._pool.idle:
             if self._returned:
-                self._pool.give(self._returned.pop())
+                self._pool.give(self._next_returned())
                 continue
             parent = next((p for p in self._open if len(p.task.place) + 1 < self._depth), None)
             if parent is None:
@@ -145,14 +183,32 @@ class _Walk:
         self._problem.tally.add(tally)
         self._returned += map(self._counted, children)
 
-    def _hand_on(self, sink: Sink, *, everything: bool = False) -> None:
-        """Give the sink those regions that none still to be found can come before; at the end, all."""
+    def _keep(self, sink: Sink) -> None:
+        """Now and then, have the sink keep what was found and what is open; else hand on what is a chunk by now."""
+        if time.monotonic() - self._kept >= self._limits.checkpoint_every and self._unfinished:
+            self._hand_on_all(sink)
+            sink.checkpoint(self._outcome(Status.UNFINISHED))
+            self._kept = time.monotonic()
+        elif len(self._regions) >= _CHUNK:
+            self._regions.sort(key=_place)
+            ready = bisect_left(self._regions, self._frontier, key=_place)
+            if ready >= _CHUNK:
+                self._hand_on(sink, ready, self._seams)
+
+    def _hand_on_all(self, sink: Sink) -> None:
+        """Give the sink all regions, in chunks that none still to be found comes between."""
         self._regions.sort(key=_place)
-        ready = len(self._regions) if everything else bisect_left(self._regions, self._frontier, key=_place)
-        if ready >= _CHUNK or everything:
-            made = sink.write(self._columns(self._regions[:ready]))
-            self._chunks.append(Chunk(self._regions[0].place, 0, ready, made))
-            del self._regions[:ready]
+        self._seams = sorted({*self._seams, *(task.next_place for task in self._unfinished)})
+        self._hand_on(sink, len(self._regions), self._seams)
+        del self._seams[: bisect_left(self._seams, self._frontier)]  # nothing is found before it any more
+
+    def _hand_on(self, sink: Sink, ready: int, between: list[Place]) -> None:
+        """Give the sink the first regions, so many of them, in chunks that do not reach across places in between."""
+        regions, self._regions = self._regions[:ready], self._regions[ready:]
+        ends = {bisect_left(regions, place, key=_place) for place in between}
+        for start, end in pairwise(sorted({0, *ends, ready})):
+            part = regions[start:end]
+            self._chunks.append(Chunk(part[0].place, 0, len(part), sink.write(self._columns(part))))
 
     @property
     def _unfinished(self) -> list[Task]:
@@ -195,10 +251,7 @@ class _Walk:
         signal.signal(signal.SIGINT, stop)
         return lambda: signal.signal(signal.SIGINT, previous)
 
-    def _outcome(self) -> Outcome:
-        status = self._status or Status.COMPLETE
-        if self._asked.sink is not None and self._regions:
-            self._hand_on(self._asked.sink, everything=True)
+    def _outcome(self, status: Status) -> Outcome:
         self._regions.sort(key=_place)
         tally = self._problem.tally
         certificate = Certificate(
@@ -216,16 +269,15 @@ class _Walk:
             tuple(self._counts),
             time.monotonic() - self._started,
             self._columns(self._regions),
-            tuple(self._chunks),
-            open_work=self._open_work() if status is not Status.COMPLETE else (),
+            in_order(self._chunks),
+            open_work=self._open_work(),
         )
 
     def _open_work(self) -> tuple[Job, ...]:
-        """Parents whose search is not over, or what there was to do if not even the first was found."""
-        if not self._unfinished and not any(self._counts):
+        """Parents whose search is not over, and regions beyond a limit; or what there was to do, if none was begun."""
+        if self._root is None:
             return self._asked.open_work
-        in_order = sorted(self._unfinished, key=lambda task: task.next_place)
-        return tuple(Job(self._name, task.next_place, task) for task in in_order)
+        return tuple(map(self._work.job, sorted(self._unfinished, key=lambda task: task.next_place)))
 
     def _columns(self, regions: list[Task]) -> Columns:
         network = self._problem.network
@@ -254,22 +306,3 @@ def _facets(cells: list[Cell]) -> Facets:
         np.concatenate([empty.astype(np.int8), *(cell.signs for cell in cells)]),
         np.cumsum([0, *sizes], dtype=np.int64),
     )
-
-
-def root_cell(problem: Problem) -> Cell:
-    """The domain as a cell: its Chebyshev center and its irredundant constraints."""
-    lower, upper = problem.box
-    count = problem.hyperplanes.domain_count
-    pattern, signs = np.zeros(0, dtype=problem.network.pattern_type), np.ones(count, dtype=np.int8)
-    outline = Cell(0, pattern, np.arange(count), signs, Witness(0.5 * (lower + upper)))
-    parent = Parent(problem, outline, scale=float((upper - lower).max()))
-    ledger = Ledger(parent, np.zeros(0, dtype=np.int64))
-    inside = ledger.find(parent.inside)
-    assert inside is not None  # the frame is full-dimensional
-    if problem.frame.irredundant:
-        return replace(outline, inside=inside)
-    beyond_others = [parent.inside.flipped(i) for i in range(len(parent.facets))]
-    beyond_bounds = [replace(parent.inside, beyond=i) for i in range(len(parent.bounds))]
-    asked = zip([*parent.facet_numbers, *parent.bounds.numbers], [*beyond_others, *beyond_bounds], strict=True)
-    facets = np.sort([number for number, beyond in asked if ledger.find(beyond) is not None])
-    return replace(outline, facets=facets, signs=signs[facets], inside=inside)

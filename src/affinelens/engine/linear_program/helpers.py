@@ -6,7 +6,6 @@ import pickle
 import subprocess
 import time
 from dataclasses import dataclass
-from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -14,29 +13,10 @@ import numpy as np
 
 from affinelens.engine.linear_program.cell_search import sub_cells
 from affinelens.engine.linear_program.problem import Cell, Problem, Tally
+from affinelens.engine.linear_program.search_state import Search, Step, Task
 from affinelens.helper_process import Admission, connection_from_helper
 
 _SEND_EVERY = 0.05
-Place = tuple[int, ...]
-
-
-@dataclass
-class Task:
-    """A cell, its place in the tree, and how many of its children have already arrived, if it is a parent to search."""
-
-    place: Place
-    cell: Cell
-    received: int = 0
-
-    @property
-    def next_place(self) -> Place:
-        """Where its next child will be."""
-        return (*self.place, self.received)
-
-    def child(self, cell: Cell) -> Task:
-        """The next child that arrives."""
-        place, self.received = self.next_place, self.received + 1
-        return Task(place, cell)
 
 
 @dataclass
@@ -88,7 +68,7 @@ class Pool:
         helper = next(helper for helper in self._helpers if helper.task is None)
         helper.task = task
         try:
-            helper.connection.send((task.cell, task.received))
+            helper.connection.send((task.cell, task.search))
         except OSError:
             self._lose(helper)
 
@@ -99,13 +79,13 @@ class Pool:
         ready = wait([helper.connection for helper in self._helpers], timeout) if self._helpers else []
         for helper in [h for h in self._helpers if h.connection in ready]:
             try:
-                cells, finished = helper.connection.recv()
+                steps, finished = helper.connection.recv()
             except (EOFError, OSError):
                 self._lose(helper)
                 continue
             if helper.task is None:
                 continue
-            children += [helper.task.child(cell) for cell in cells]
+            children += [helper.task.child(step) for step in steps]
             if finished is not None:
                 tally.add(finished)
                 helper.task = None
@@ -138,19 +118,19 @@ def main() -> None:
         problem = Problem(network, frame)
         with np.errstate(all="ignore"):
             while True:
-                parent, skip = connection.recv()
-                _search(connection, problem, parent, skip, facets)
+                parent, search = connection.recv()
+                _search(connection, problem, parent, search, facets)
     except (EOFError, OSError):
         return
 
 
-def _search(connection: Connection[Any, Any], problem: Problem, parent: Cell, skip: int, facets: bool) -> None:
+def _search(connection: Connection[Any, Any], problem: Problem, parent: Cell, search: Search, facets: bool) -> None:
     problem.tally = Tally()
     before = problem.solver.solved
-    batch: list[Cell] = []
+    batch: list[Step] = []
     sent = time.monotonic()
-    for child in islice(sub_cells(problem, parent, facets=facets), skip, None):
-        batch.append(child)
+    for step in sub_cells(problem, parent, search, facets=facets):
+        batch.append(step)
         if time.monotonic() - sent > _SEND_EVERY:
             connection.send((batch, None))
             batch, sent = [], time.monotonic()

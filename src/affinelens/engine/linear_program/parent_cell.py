@@ -19,9 +19,10 @@ class Parent:
     """Facets (turned so that the cell is on their positive side) and breaks, as functions around the cell's point.
 
     Of the facets, those that are bounds of single coordinates and kept apart are ``bounds``, the others ``facets``.
+    ``breaks`` are others than the next stage's only where a cell is looked at that is not to be cut.
     """
 
-    def __init__(self, problem: Problem, cell: Cell, scale: float | None = None) -> None:
+    def __init__(self, problem: Problem, cell: Cell, scale: float | None = None, breaks: Indices | None = None) -> None:
         self.problem = problem
         self.solver = problem.solver
         self.tally = problem.tally
@@ -30,7 +31,7 @@ class Parent:
         self.bounds, general = problem.split(cell.facets)
         self.facet_numbers: Indices = cell.facets[general]
         self.facet_signs: Signs = cell.signs[general]
-        self.break_numbers: Indices = problem.hyperplanes.of_stage(cell.depth)
+        self.break_numbers: Indices = problem.hyperplanes.of_stage(cell.depth) if breaks is None else breaks
         forms = problem.forms(cell.pattern, cell.depth)
         self.facets: LocalRows = problem.rows(forms, self.facet_numbers, self.center).signed(self.facet_signs)
         self.breaks: LocalRows = problem.rows(forms, self.break_numbers, self.center)

@@ -14,6 +14,7 @@ from affinelens.errors import AffineLensError
 from affinelens.measure.geometry.volumes import centroids, relative_volumes
 from affinelens.measure.maps.affine_maps import affine_map_blocks
 from affinelens.regions import Regions, exact_functions
+from affinelens.regions.contradiction import no_volume
 
 
 def output_means(regions: Regions) -> Floats:
@@ -29,6 +30,8 @@ def output_means(regions: Regions) -> Floats:
     if not np.isfinite(integrals).all():
         return _in_rationals(regions, sizes, centers)
     whole = fsum(sizes.tolist())
+    if not whole > 0:
+        raise no_volume()
     return np.array([fsum(parts) / whole for parts in integrals.T.tolist()])
 
 

@@ -49,6 +49,7 @@ from affinelens.measure.maps.output_range import output_ranges
 from affinelens.measure.summary.quantities import quantity
 from affinelens.measure.summary.theory import region_bounds
 from affinelens.regions import Regions, all_vertices
+from affinelens.regions.contradiction import no_volume
 from affinelens.walk import Status
 
 Metrics = dict[str, float]
@@ -97,6 +98,8 @@ def volume_metrics(volumes: Floats, relative: Floats) -> Metrics:
     """How the volume is spread over the regions: in numbers that may be beyond float64, and in shares that are not."""
     ordered, count = np.sort(relative), len(volumes)
     total = float(ordered.sum())
+    if not total > 0:
+        raise no_volume()
     shares = ordered[ordered > 0] / total
     places = np.arange(1, count + 1)
     with np.errstate(over="ignore"):

@@ -17,7 +17,7 @@ def summary(regions: Regions) -> dict[str, str]:
     """Labels and short texts."""
     proof, share = regions.certificate, regions.share
     covered = "" if share is None or share == 1.0 else f"; {share:.1%} of the domain's volume"
-    return {
+    found = {
         "regions": f"{len(regions):,}",
         "status": f"{regions.status}{covered}",
         "network": repr(regions.network),
@@ -26,3 +26,4 @@ def summary(regions: Regions) -> dict[str, str]:
         "engine": f"{regions.engine}, {regions.seconds:.3g} s",
         "decisions": f"{proof.decisions:,}, of which {proof.by_exact_arithmetic:,} needed rational arithmetic",
     }
+    return found | {"note": regions.note} if regions.note else found

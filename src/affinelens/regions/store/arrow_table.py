@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from affinelens.array_types import Patterns
 from affinelens.domain import Domain, Frame
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
+from affinelens.regions.store.pattern_bits import bits_for, bytes_for, packed, unpacked
 from affinelens.restrict import SwitchingChoices
 from affinelens.walk import Columns, Facets, Hyperplanes, Vertices
 
@@ -21,12 +23,15 @@ _SLACK = 2.0**-20
 _FRACTION = re.compile(r"-?\d{1,4000}(/0*[1-9]\d{0,4000})?")
 
 
-def columns_to_table(columns: Columns, domain: Domain, *, packed: bool = False) -> pa.Table:
+PATTERN_BITS = "pattern_bits"
+
+
+def columns_to_table(columns: Columns, domain: Domain, *, bits: int | None = None) -> pa.Table:
     """One row a region. ``point`` is in input coordinates; ``coordinates`` are the domain's own, where they differ.
 
     A slice, which may be one of thousands of inputs, has coordinates only.
 
-    Patterns are lists of numbers or, packed, their bytes one after another: files take a quarter of the time to write.
+    Patterns are lists of numbers or, for files, so many bits a choice, in a column of another name.
     """
     exact: list[list[str] | None] = [None] * len(columns)
     for index, point in columns.exact_points.items():
@@ -37,7 +42,10 @@ def columns_to_table(columns: Columns, domain: Domain, *, packed: bool = False) 
         table["point"] = _fixed(frame.to_inputs(columns.points))
     if domain.has_own_coordinates or not frame.is_plain:
         table["coordinates"] = _fixed(columns.points)
-    table["pattern"] = _bytes(columns.patterns) if packed else _fixed(columns.patterns)
+    if bits is None:
+        table["pattern"] = _fixed(columns.patterns)
+    else:
+        table[PATTERN_BITS] = _bytes(packed(columns.patterns, bits))
     if columns.facets is not None:
         offsets = pa.array(columns.facets.offsets)
         table["facets"] = pa.LargeListArray.from_arrays(offsets, pa.array(columns.facets.numbers))
@@ -57,7 +65,7 @@ def columns_from_table(
     frame = domain.frame
     name = "point" if frame.is_plain and not domain.has_own_coordinates else "coordinates"
     pieces = network.choice_pieces if switching is None else network.choice_pieces[switching.choices]
-    patterns = _packed_matrix(table, "pattern", len(pieces), network.pattern_type)
+    patterns = _patterns(table, network, len(pieces))
     points = _matrix(table, name, frame.dim, np.dtype(np.float64))
     if not (_inside(points, frame) and np.all(patterns < pieces)):
         raise AffineLensError("its table holds values that no run has")
@@ -131,6 +139,16 @@ def _matrix(table: pa.Table, name: str, width: int, kind: np.dtype[Any]) -> NDAr
     return _inner_matrix(_column(table, name, _is_list), name, width, kind)
 
 
+def _patterns(table: pa.Table, network: Network, choices: int) -> Patterns:
+    """As bits or, in what earlier versions wrote, as numbers of their own."""
+    kind = network.pattern_type
+    if PATTERN_BITS not in table.column_names:
+        return _packed_matrix(table, "pattern", choices, kind)
+    bits = bits_for(network)
+    rows = _packed_matrix(table, PATTERN_BITS, bytes_for(choices, bits), np.dtype(np.uint8))
+    return unpacked(rows, choices, bits, kind)
+
+
 def _packed_matrix(table: pa.Table, name: str, width: int, kind: np.dtype[Any]) -> NDArray[Any]:
     """As :func:`_matrix`, where rows may also be bytes."""
     if name not in table.column_names or not pa.types.is_fixed_size_binary(table.schema.field(name).type):
@@ -175,13 +193,12 @@ def _lengths(lists: pa.Array) -> NDArray[np.int64]:
     return lengths
 
 
-def _bytes(values: NDArray[Any]) -> pa.Array:
-    """A matrix as a column of byte strings; the numbers' lowest bytes come first."""
-    if values.shape[1] == 0:
-        return _fixed(values)
-    rows = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"), copy=False))
-    kind = pa.binary(rows.shape[1] * rows.itemsize)
-    return pa.FixedSizeBinaryArray.from_buffers(kind, len(rows), [None, pa.py_buffer(rows)])
+def _bytes(rows: NDArray[np.uint8]) -> pa.Array:
+    """Rows of bytes as a column of byte strings."""
+    if rows.shape[1] == 0:
+        return _fixed(rows)
+    kind = pa.binary(rows.shape[1])
+    return pa.FixedSizeBinaryArray.from_buffers(kind, len(rows), [None, pa.py_buffer(np.ascontiguousarray(rows))])
 
 
 def _fixed(values: NDArray[Any]) -> pa.Array:

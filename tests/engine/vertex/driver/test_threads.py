@@ -24,7 +24,7 @@ from affinelens.engine.vertex.driver.way import Way
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program import compile_program
 from affinelens.errors import AffineLensError
-from affinelens.regions.store.run_directory import RunWriter
+from affinelens.regions.store.run_writer import RunWriter
 from affinelens.walk import Columns, HandedTo, Limits, Outcome, Request
 from support.brute_force import Layer
 from support.degenerate_networks import slivers
@@ -447,7 +447,7 @@ def test_works_outside_the_main_thread() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("name", ["two stages", "slivers"])
-def test_a_run_is_streamed_in_shards_and_reads_back_the_same(
+def test_a_run_is_streamed_in_chunks_and_reads_back_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, name: str
 ) -> None:
     network = SLIVERS if name == "slivers" else MEDIUM
@@ -455,9 +455,9 @@ def test_a_run_is_streamed_in_shards_and_reads_back_the_same(
     whole = enumerate_regions(network, cube(network), workers=1, **options)
     monkeypatch.setattr(driver, "_MOST_CHUNK_ROWS", len(whole) // 7)
     rs = enumerate_regions(network, cube(network), workers=workers, run=tmp_path / "run", **options)
-    shards = json.loads((tmp_path / "run" / "manifest.json").read_text())["shards"]
-    assert len(shards) >= (7 if name == "two stages" else 2)
-    assert sum(shard["regions"] for shard in shards) == len(whole)
+    chunks = json.loads((tmp_path / "run" / "manifest.json").read_text())["chunks"]
+    assert len(chunks) >= (7 if name == "two stages" else 2)
+    assert sum(regions for _, _, regions, *_ in chunks) == len(whole)
     for found in (rs, al.load(tmp_path / "run")):
         assert found.status is al.Status.COMPLETE
         assert found.certificate == whole.certificate
@@ -494,7 +494,7 @@ def test_a_run_that_is_stopped_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_run_that_cannot_be_written_leaves_nothing(
+def test_a_run_that_cannot_be_written_is_as_it_was_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
     def full(*_: Any) -> None:
@@ -503,7 +503,7 @@ def test_a_run_that_cannot_be_written_leaves_nothing(
     monkeypatch.setattr(RunWriter, "write", full)
     with pytest.raises(AffineLensError, match="No space left"):
         enumerate_regions(HUGE, cube(HUGE), workers=workers, time_limit=60, run=tmp_path / "run")
-    assert list(tmp_path.iterdir()) == []
+    assert al.load(tmp_path / "run").status is al.Status.UNFINISHED
 
 
 # ---------------------------------------------------------------------- options

@@ -1,0 +1,155 @@
+"""Executors and Dask clients behind one face: what runs functions for us, and how many at a time.
+
+Nothing is imported for this: a Dask client is known by what it can do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError
+from contextlib import suppress
+from typing import Any, Protocol
+
+from affinelens.errors import AffineLensError
+
+# How often a cluster is asked how many workers it has.
+_ASK_EVERY = 1.0
+# A context of fewer bytes travels with every job; of a longer one, a worker that lacks it says so.
+_SMALL = 1 << 16
+
+
+class NoMoreJobs(Exception):  # noqa: N818 (what it means is decided where it is caught)
+    """The executor takes no jobs any more; the message says why."""
+
+
+class Adapter(Protocol):
+    """What runs functions."""
+
+    def workers(self) -> int:
+        """How many jobs can run at the same time, now."""
+
+    def submit(self, function: Callable[..., bytes], job: bytes, *options: Any, send: bool) -> Any:
+        """Have ``function(context, job, *options)`` run; a future, of which :meth:`tell` says when it has ended.
+
+        ``send`` says that a worker asked for the context.
+        """
+
+    def tell(self, future: Any, function: Callable[[Any], None]) -> None:
+        """Call a function, from whatever thread, when a future has ended."""
+
+    def result(self, future: Any) -> bytes:
+        """What an ended future came to; what it ended with is raised."""
+
+    def withdraw(self, futures: Sequence[Any]) -> list[Any]:
+        """Drop futures that were not begun; those that may be running are returned."""
+
+    def forget(self, futures: Sequence[Any]) -> None:
+        """Drop futures whatever they do."""
+
+
+def require_executor(executor: Any) -> None:
+    """Refuse what is neither an executor nor a Dask client, or one that cannot be waited for."""
+    if _is_dask(executor) and getattr(executor, "asynchronous", False):
+        raise AffineLensError("the Dask client is asynchronous; make one with asynchronous=False")
+    if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
+        raise AffineLensError(
+            f"executor takes a concurrent.futures.Executor or a dask.distributed.Client, but got {executor!r:.60}"
+        )
+
+
+def _is_dask(executor: Any) -> bool:
+    return all(hasattr(executor, name) for name in ("submit", "scatter", "scheduler_info", "nthreads"))
+
+
+def submitted(executor: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+    """A future for a call of a function, which is called even if it was called alike before."""
+    options = {"pure": False} if _is_dask(executor) else {}
+    return executor.submit(function, *arguments, **options)
+
+
+def adapted(executor: Any, context: bytes, otherwise: int) -> Adapter:
+    """An executor or a Dask client; ``otherwise`` is how many jobs it runs at a time, if it does not say so."""
+    require_executor(executor)
+    return DaskClient(executor, context) if _is_dask(executor) else Futures(executor, context, otherwise)
+
+
+class Futures:
+    """Anything with ``submit`` that returns futures as those of ``concurrent.futures``."""
+
+    def __init__(self, executor: Any, context: bytes, otherwise: int) -> None:
+        self._executor = executor
+        self._context = context
+        most = getattr(executor, "_max_workers", None)  # as executors of the standard library say it
+        self._workers = most if isinstance(most, int) and most > 0 else otherwise
+
+    def workers(self) -> int:
+        return self._workers
+
+    def submit(self, function: Callable[..., bytes], job: bytes, *options: Any, send: bool) -> Any:
+        try:
+            context = self._context if send or len(self._context) < _SMALL else None
+            return self._executor.submit(function, context, job, *options)
+        except (BrokenExecutor, RuntimeError) as error:  # the latter of one that was shut down
+            raise NoMoreJobs(f"{type(self._executor).__name__} takes no more jobs ({error})") from error
+
+    def tell(self, future: Any, function: Callable[[Any], None]) -> None:
+        future.add_done_callback(function)
+
+    def result(self, future: Any) -> bytes:
+        found: bytes = future.result(0)
+        return found
+
+    def withdraw(self, futures: Sequence[Any]) -> list[Any]:
+        return [future for future in futures if not future.cancel()]
+
+    def forget(self, futures: Sequence[Any]) -> None:
+        for future in futures:
+            future.cancel()
+
+
+class DaskClient:
+    """A client of ``dask.distributed``: it sends the context once, and workers hand it to each other."""
+
+    def __init__(self, client: Any, context: bytes) -> None:
+        self._client = client
+        self._bytes = context
+        self._scattered: Any = None
+        self._count = 0
+        self._asked = -_ASK_EVERY
+
+    def workers(self) -> int:
+        now = time.monotonic()
+        if now - self._asked >= _ASK_EVERY:
+            try:
+                self._count = sum(self._client.nthreads().values())
+            except (OSError, RuntimeError, TimeoutError, ValueError) as error:
+                raise NoMoreJobs(f"the Dask scheduler does not answer ({error})") from error
+            self._asked = time.monotonic()
+        return self._count
+
+    def submit(self, function: Callable[..., bytes], job: bytes, *options: Any, send: bool) -> Any:
+        try:
+            if self._scattered is None or self._scattered.status != "finished":
+                self._scattered = self._client.scatter(self._bytes, broadcast=True, hash=False)
+            return self._client.submit(function, self._scattered, job, *options, pure=False)
+        except (OSError, RuntimeError, TimeoutError, ValueError) as error:
+            raise NoMoreJobs(f"the Dask client takes no more jobs ({error})") from error
+
+    def tell(self, future: Any, function: Callable[[Any], None]) -> None:
+        future.add_done_callback(function)
+
+    def result(self, future: Any) -> bytes:
+        try:
+            found: bytes = future.result()
+        finally:
+            future.release()
+        return found
+
+    def withdraw(self, futures: Sequence[Any]) -> list[Any]:
+        return list(futures)
+
+    def forget(self, futures: Sequence[Any]) -> None:
+        with suppress(OSError, RuntimeError, TimeoutError, CancelledError, asyncio.CancelledError):
+            self._client.cancel(list(futures), force=True)
