@@ -6,7 +6,7 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.plot.function_graph import graph
 from affinelens.plot.given import require_regions
 from affinelens.plot.image_slice import image_slice
@@ -49,7 +49,9 @@ def _chosen(regions: Regions, kind: str, options: dict[str, Any]) -> Any:
     draw = _BY_DIMENSION.get(dim) if kind == "regions" else _BY_NAME[kind]
     if draw is None:
         raise AffineLensError(
-            f"the regions of a domain of dimension {dim} cannot be drawn; enumerate on a Slice of dimension 1, 2 or 3"
+            f"the regions of a domain of dimension {dim} cannot be drawn; enumerate on a slice of dimension 1, 2 or 3 (",
+            Option("slice_axes", in_python="al.Slice"),
+            ")",
         )
     taken = _option_names(draw) + (_option_names(partition) if draw is image_slice else [])
     unknown = sorted(set(options) - set(taken))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from affinelens.array_types import Floats, Indices
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.regions import Regions
 
 
@@ -25,7 +25,9 @@ def require_dimension(regions: Any, dim: int) -> None:
     if regions.domain.dim != dim:
         raise AffineLensError(
             f"this picture is of a domain of dimension {dim}, but the set's has {regions.domain.dim}; enumerate on a "
-            f"Slice of dimension {dim}"
+            f"slice of dimension {dim} (",
+            Option("slice_axes", in_python="al.Slice"),
+            ")",
         )
     if not len(regions):
         raise AffineLensError("there is no region to draw; enumerate with a larger limit")
