@@ -49,7 +49,8 @@ def _chosen(regions: Regions, kind: str, options: dict[str, Any]) -> Any:
     draw = _BY_DIMENSION.get(dim) if kind == "regions" else _BY_NAME[kind]
     if draw is None:
         raise AffineLensError(
-            f"the regions of a domain of dimension {dim} cannot be drawn; enumerate on a slice of dimension 1, 2 or 3 (",
+            f"the regions of a domain of dimension {dim} cannot be drawn; enumerate on a slice of dimension 1, 2 or 3 "
+            "(",
             Option("slice_axes", in_python="al.Slice"),
             ")",
         )

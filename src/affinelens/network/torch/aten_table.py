@@ -15,8 +15,8 @@ from affinelens.network.build import nonlinear, operators, ordering, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.comparison import compare, negation
 from affinelens.network.build.replay import Operator, Operators, always, does, first_of, name, numbers, tensor, value
+from affinelens.network.build.scattering import scattered
 from affinelens.network.build.values import Comparison, RefusedError
-from affinelens.network.linear_map import Sparse
 from affinelens.network.note import combined, rounds
 from affinelens.network.torch import image_operators as images
 from affinelens.network.torch.aten_call import AtenCall, constant, flag
@@ -226,31 +226,10 @@ def _accumulated(
     *,
     with_own: bool = True,
 ) -> Tensor:
-    """The operator's tensor put together with an amount, entry by entry, at the places that are chosen of its own.
-
-    Entries that nothing is brought to stay; the others take part themselves or not.
-    """
-    builder, target = call.builder, call.tensor("self")
-    places = chosen(torch.arange(target.size).reshape(target.shape)).numpy()
-    amount = builder.broadcast(amount, places.shape)
-    order = np.argsort(places.ravel(), kind="stable")
-    counts = np.bincount(places.ravel(), minlength=target.size)
-    starts = np.cumsum([0, *counts])
-    kept = np.where(with_own | (counts == 0), 1, 0)
-    if how in ("amax", "amin"):
-        sign = np.array(1.0 if how == "amax" else -1.0)
-        members = np.full((target.size, 1 + int(counts.max(initial=0))), -1)
-        members[kept > 0, 0] = np.flatnonzero(kept)
-        rank = np.arange(len(order)) - np.repeat(starts[:-1], counts)
-        members[places.ravel()[order], 1 + rank] = target.size + order
-        both = builder.concatenate([builder.reshape(part, (part.size,)) for part in (target, amount)], 0)
-        largest = nonlinear.group_maximum(builder, builder.scale(both, sign), members, target.shape, call.name)
-        return builder.scale(largest, sign)
-    if how not in ("sum", "mean"):
-        raise RefusedError(f"a reduction by {how} is not read; sum, mean, amax and amin are")
-    summed = builder.linear(amount, Sparse(starts, order, np.ones(len(order)), amount.size), target.shape)
-    total = builder.add(builder.scale(target, kept.reshape(target.shape).astype(np.float64)), summed)
-    return total if how == "sum" else builder.divide(total, (counts + kept).reshape(target.shape).astype(np.float64))
+    """The operator's tensor put together with an amount at the places that are chosen of its own."""
+    target = call.tensor("self")
+    places = chosen(torch.from_numpy(target.positions)).numpy()
+    return scattered(call.builder, target, amount, places, how, call.name, with_own=with_own)
 
 
 def _sum_of_products(call: AtenCall) -> Tensor:
