@@ -65,8 +65,13 @@ def test_other_pictures_by_name(folder: Path, plot: Callable[..., Result], kind:
         (["run4"], "dimension 1, 2 or 3"),
         (["run2", "--color", "color"], "take one of"),
         (["run2", "--kind", "photo"], "no picture 'photo'"),
-        (["run2", "--explode", "1"], "does not take explode"),
-        (["run2", "--kind", "images"], "Slice.through"),
+        (["run2", "--explode", "1"], "does not take --explode; it takes --color, --boundary"),
+        (["run2", "--kind", "images"], "through three of them"),
+        (["run2", "--of-output", "1"], "does not take --of-output; it takes"),
+        (["run2", "--window", "5", "6", "0", "1"], "shows nothing of the domain"),
+        (["run2", "-o", "missing/folder/a.png"], "does not exist; create it first"),
+        (["run2", "--dpi", "5"], "--dpi takes a whole number from 20 to 2000, but got '5'"),
+        (["run2", "--window", "a", "6", "0", "1"], "--window takes a number, but got 'a'"),
         (["run3", "--kind", "surface"], "dimension 2"),
         (["run2", "-o", "a.bmp"], ".png, .svg or .pdf"),
         (["run2", "-o", " "], "empty text"),
@@ -94,4 +99,4 @@ def test_a_picture_is_of_the_run_that_was_saved(folder: Path) -> None:
 def test_what_cannot_be_drawn_is_told_with_the_option_that_helps(folder: Path) -> None:
     done = run("plot", str(folder / "run4"))
     assert done.returncode == 2
-    assert done.stderr.endswith("enumerate on a slice of dimension 1, 2 or 3 (--slice-axes)\n")
+    assert done.stderr.endswith("enumerate on one given by --slice-axes or --through of dimension 1, 2 or 3\n")

@@ -45,7 +45,7 @@ def test_what_is_no_question_about_a_domain_is_one_sentence() -> None:
         ("p.vnnlib", {"never": al.class_is(0)}, "the domain is a Box or a Polytope, but got 'p.vnnlib'"),
         (BOX, {}, "either never=... or always=..."),
         (al.Slice.axes([0, 0], (0,), -1, 1), {"never": al.class_is(0)}, "but got a Slice"),
-        (BOX, {"never": al.class_is(3)}, "speaks of output 3"),
+        (BOX, {"never": al.class_is(3)}, "speaks of class 3"),
     ):
         with pytest.raises(al.AffineLensError, match=words):
             al.property_of(LAYERS, domain, **asked)

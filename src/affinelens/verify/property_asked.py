@@ -70,7 +70,10 @@ def property_asked(
             )
         return asked
     if (never is None) == (always is None):
-        raise AffineLensError("of a domain, say what is to hold there by either never=... or always=...")
+        given = "neither was" if never is None else "both were"
+        raise AffineLensError(
+            f"of a domain, say what is to hold there by either never=... or always=..., but {given} given"
+        )
     condition = never if never is not None else always
     if not isinstance(condition, Condition):
         raise AffineLensError(
