@@ -47,7 +47,20 @@ class _InParts:
         return self.worded(str)
 
     def worded(self, wording: Callable[[Option], str]) -> str:
-        """The sentence, with each of its options in the words of whoever shows it."""
+        """The sentence, with each of its options in the words of whoever shows it.
+
+        Parameters
+        ----------
+        wording
+            What makes a text of an :class:`Option`; ``str`` has it as Python writes it.
+
+        Examples
+        --------
+        >>> from affinelens.errors import AffineLensError, Option
+        >>> error = AffineLensError("stopped; ", Option("time_limit", 60), " may be enough")
+        >>> print(error.worded(lambda option: f"--{option.name.replace('_', '-')} {option.value}"))
+        stopped; --time-limit 60 may be enough
+        """
         return "".join(wording(part) if isinstance(part, Option) else part for part in self.parts)
 
 
@@ -95,6 +108,11 @@ class AffineLensError(_InParts, ValueError):
     def located(self, place: str) -> AffineLensError:
         """Return the same error with the place it came from in front.
 
+        Parameters
+        ----------
+        place
+            Such as a file's name.
+
         Examples
         --------
         >>> import affinelens as al
@@ -104,7 +122,19 @@ class AffineLensError(_InParts, ValueError):
         return self.between(f"{place}: ", "")
 
     def between(self, before: str, after: str) -> AffineLensError:
-        """Return the same error with something in front of its sentence and behind it."""
+        """Return the same error with something in front of its sentence and behind it.
+
+        Parameters
+        ----------
+        before, after
+            Texts; either may be empty.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> print(al.AffineLensError("holds no statements").between("case 2 ", "; write one"))
+        case 2 holds no statements; write one
+        """
         if not self.options:
             return type(self)(f"{before}{self}{after}")
         return type(self)(*(part for part in (before, *self.parts, after) if part))
@@ -122,7 +152,14 @@ class MissingExtraError(AffineLensError, ImportError):
 
     @classmethod
     def for_extra(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
-        """The error for a package that comes with ``pip install 'affinelens[extra]'``, and what it is needed for.
+        """The error for a package that comes with ``pip install 'affinelens[extra]'``.
+
+        Parameters
+        ----------
+        package, extra
+            The package, and the extra that brings it.
+        purpose
+            What it is needed for.
 
         Examples
         --------

@@ -247,7 +247,12 @@ class Domain(ABC):
 
     @abstractmethod
     def describe_constraint(self, number: int) -> str:
-        """One of the domain's constraints, by its number, in words.
+        """One of the domain's constraints, in words.
+
+        Parameters
+        ----------
+        number
+            Which one: a box's lower and upper bounds in turn, or a row of a polytope.
 
         Examples
         --------
@@ -258,7 +263,12 @@ class Domain(ABC):
 
     @abstractmethod
     def halfspace(self, number: int) -> tuple[Floats, float]:
-        """One of the domain's constraints, by its number, as ``w, b`` with ``w @ x + b >= 0``.
+        """One of the domain's constraints as ``w, b`` with ``w @ x + b >= 0``.
+
+        Parameters
+        ----------
+        number
+            Which one, as for :meth:`describe_constraint`.
 
         Returns
         -------

@@ -279,7 +279,19 @@ class Slice(Domain):
     def pulled_back(self, weights: Floats, offsets: Floats) -> tuple[Floats, Floats]:
         """Functions ``weights @ t + offsets`` as functions of x that agree with them on the slice.
 
-        ``weights`` have shape (functions, dim) before and (functions, inputs) after; all are float64.
+        Parameters
+        ----------
+        weights
+            float64 of shape (functions, dim).
+        offsets
+            float64 of shape (functions,).
+
+        Returns
+        -------
+        weights : numpy.ndarray
+            float64 of shape (functions, inputs).
+        offsets : numpy.ndarray
+            float64 of shape (functions,).
 
         Examples
         --------
@@ -305,7 +317,22 @@ class Slice(Domain):
 
     @classmethod
     def from_json(cls, origin: Any, basis: Any, shape: Any, window: Domain) -> Slice:
-        """Undo :meth:`to_json`, of the numbers and the window that :func:`affinelens.domain.domain_from_json` read."""
+        """Undo :meth:`to_json`; :func:`affinelens.domain.domain_from_json` does it for every domain.
+
+        Parameters
+        ----------
+        origin, basis, shape
+            As written, and trusted in nothing.
+        window
+            The domain of the slice's coordinates, read already.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> written = al.Slice([0, 0], [[0, 2]], al.Box(0, 1, dim=1)).to_json()
+        >>> al.Slice.from_json(written["origin"], written["basis"], written["shape"], al.Box(0, 1, dim=1))
+        Slice(dimension 1 in 2 inputs, window Box([0], [1]))
+        """
         numbers = read_numbers(origin, "the slice's origin")
         if not (isinstance(shape, list) and all(isinstance(n, int) and n > 0 for n in shape)):
             raise AffineLensError(f"a slice of shape {shape!r:.40} is unknown")

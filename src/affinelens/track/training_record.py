@@ -83,7 +83,17 @@ class TrainingRecord:
         self._snapshots = snapshots
 
     def wait(self) -> None:
-        """Wait until everything that was begun is in the table; nothing is left to wait for in one that was loaded."""
+        """Wait until everything that was begun is in the table; nothing is left to wait for in one that was loaded.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> record = al.track(al.Box(-1, 1, dim=1))
+        >>> record([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+        >>> record.wait()
+        >>> len(record)
+        1
+        """
 
     @property
     def table(self) -> list[Row]:
@@ -174,6 +184,14 @@ class TrainingRecord:
         ------
         MissingExtraError
             If pandas is not installed.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> record = al.track(al.Box(-1, 1, dim=1))
+        >>> record([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+        >>> record.to_pandas()["regions"].tolist()
+        [2]
         """
         try:
             import pandas
@@ -184,10 +202,26 @@ class TrainingRecord:
     def to_csv(self, path: str | Path) -> Path:
         """Write the table as a CSV file, and return where.
 
+        Parameters
+        ----------
+        path
+            The file, which is replaced if it is there.
+
         Raises
         ------
         AffineLensError
             If it cannot be written.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> record = al.track(al.Box(-1, 1, dim=1))
+        >>> record([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     print(record.to_csv(Path(folder) / "training.csv").read_text()[:28])
+        epoch,regions,layer_1,status
         """
         file = Path(path)
         try:
@@ -199,7 +233,16 @@ class TrainingRecord:
         return file
 
     def as_csv(self) -> str:
-        """The table as the text of a CSV file."""
+        """The table as the text of a CSV file.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> record = al.track(al.Box(-1, 1, dim=1))
+        >>> record([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+        >>> print(record.as_csv()[:28])
+        epoch,regions,layer_1,status
+        """
         text = io.StringIO()
         writer = csv.DictWriter(text, self.columns, restval="", lineterminator="\n")
         writer.writeheader()
@@ -224,6 +267,17 @@ class TrainingRecord:
         Notes
         -----
         Costs one walk for each snapshot whose regions were not looked at yet.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> record = al.track(al.Box(-1, 1, dim=1))
+        >>> record([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     record.save(Path(folder) / "training").name
+        'training'
         """
         from affinelens.track.record_directory import save
 
