@@ -41,7 +41,8 @@ class Point(Domain):
     """
 
     def __init__(self, values: Sequence[float | Fraction]) -> None:
-        self._numbers: Numbers = read_numbers(values, "the point")
+        given: Any = values
+        self._numbers: Numbers = read_numbers(given, "the point")
         if self._numbers.ndim != 1 or not np.isfinite(self._numbers.nearest).all():
             raise AffineLensError(f"a point is a list of finite numbers, one an input, but got {values!r:.80}")
         self.exact = tuple(self._numbers.fractions())

@@ -315,31 +315,6 @@ class Slice(Domain):
             "window": self.window.to_json(),
         }
 
-    @classmethod
-    def from_json(cls, origin: Any, basis: Any, shape: Any, window: Domain) -> Slice:
-        """Undo :meth:`to_json`; :func:`affinelens.domain.domain_from_json` does it for every domain.
-
-        Parameters
-        ----------
-        origin, basis, shape
-            As written, and trusted in nothing.
-        window
-            The domain of the slice's coordinates, read already.
-
-        Examples
-        --------
-        >>> import affinelens as al
-        >>> written = al.Slice([0, 0], [[0, 2]], al.Box(0, 1, dim=1)).to_json()
-        >>> al.Slice.from_json(written["origin"], written["basis"], written["shape"], al.Box(0, 1, dim=1))
-        Slice(dimension 1 in 2 inputs, window Box([0], [1]))
-        """
-        numbers = read_numbers(origin, "the slice's origin")
-        if not (isinstance(shape, list) and all(isinstance(n, int) and n > 0 for n in shape)):
-            raise AffineLensError(f"a slice of shape {shape!r:.40} is unknown")
-        if numbers.shape != (prod(shape),):
-            raise AffineLensError("its slice's origin does not have the slice's shape")
-        return cls(numbers.reshaped(*shape), basis, window)
-
     def __repr__(self) -> str:
         return f"Slice(dimension {self.dim} in {self.inputs} inputs, window {self.window!r})"
 
