@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,18 +34,20 @@ class Snapshot:
     def __init__(self, step: int, unit: str, regions: Callable[[], RegionSet], network: Network | None = None) -> None:
         self.step = step
         self.label = f"{unit} {step}"
-        self._regions = regions
+        self._find = regions
+        self._found: RegionSet | None = None
         self._network = network
 
-    @cached_property
     def regions(self) -> RegionSet:
         """All regions, as :func:`affinelens.enumerate` finds them; costs one walk, or reading a saved run, once."""
-        return self._regions()
+        if self._found is None:
+            self._found = self._find()
+        return self._found
 
     @property
     def network(self) -> Network:
         """The model, compiled; where the record was loaded, that reads its regions."""
-        return self.regions.network if self._network is None else self._network
+        return self.regions().network if self._network is None else self._network
 
     def __repr__(self) -> str:
         return f"Snapshot({self.label!r})"
@@ -72,7 +73,7 @@ class TrainingRecord:
     ...     record([([[1.0]], [0.75 * epoch]), ([[1.0]], [0.0])], epoch)
     >>> [row["regions"] for row in record.table]
     [2, 2, 1]
-    >>> record.snapshots[1].regions
+    >>> record.snapshots[1].regions()
     RegionSet(2 regions, COMPLETE, dimension 1, by vertex)
     """
 
