@@ -6,7 +6,8 @@ from math import prod
 from typing import Any
 
 from affinelens.domain.box import Box
-from affinelens.domain.frame import Domain, Frame
+from affinelens.domain.domain import Domain
+from affinelens.domain.frame import Frame
 from affinelens.domain.numbers import Numbers, numbers_from_json, read_numbers
 from affinelens.domain.output_condition import Condition, Output, class_is, inequalities, output
 from affinelens.domain.point import Point

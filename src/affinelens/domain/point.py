@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from affinelens.array_types import Floats
-from affinelens.domain.frame import Domain, Frame, SinglePointError
+from affinelens.domain.domain import Domain, SinglePointError
+from affinelens.domain.frame import Frame
 from affinelens.domain.numbers import Numbers, read_numbers
 from affinelens.errors import AffineLensError
 

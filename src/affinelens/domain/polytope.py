@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible, Optimum
 from affinelens.arithmetic.rational import fraction
 from affinelens.array_types import Floats
-from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError, free_chart, homogeneous
+from affinelens.domain.domain import Domain, EmptyDomainError, SinglePointError
+from affinelens.domain.frame import Frame, free_chart, homogeneous
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, outward, read_numbers
 from affinelens.errors import AffineLensError
 

@@ -20,7 +20,8 @@ from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import stack_rows
 from affinelens.array_types import Floats
 from affinelens.domain.box import Box
-from affinelens.domain.frame import Domain, Frame, homogeneous
+from affinelens.domain.domain import Domain
+from affinelens.domain.frame import Frame, homogeneous
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, from_fractions, read_numbers
 from affinelens.domain.polytope import Polytope
 from affinelens.errors import AffineLensError

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import prod
 from pathlib import Path
 
-from affinelens.domain.frame import Domain
+from affinelens.domain.domain import Domain
 from affinelens.domain.vnnlib.writer import vnnlib_text
 from affinelens.errors import AffineLensError
 from affinelens.short_text import counted
