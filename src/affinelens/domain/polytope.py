@@ -123,7 +123,7 @@ def _analyse(rows: ExactMatrix) -> Frame:
     if not kept:
         raise AffineLensError("the polytope is unbounded: no constraint bounds input 0, or any other; add some")
     rows = rows.rows(kept)
-    box = _bounding_box(rows, kept)
+    box = _bounding_box(rows)
     slack, proof = _widest(rows, box)
     if slack < 0:
         raise EmptyDomainError(f"the polytope is empty: {_name(kept, proof)} cannot hold together; relax one of them")
@@ -131,7 +131,7 @@ def _analyse(rows: ExactMatrix) -> Frame:
     return _reduced_frame(rows, kept, box, fixed)
 
 
-def _bounding_box(rows: ExactMatrix, names: Sequence[int]) -> tuple[list[fmpq], list[fmpq]]:
+def _bounding_box(rows: ExactMatrix) -> tuple[list[fmpq], list[fmpq]]:
     """Exact finite bounds of every input, or an error that names an input without one."""
     count = rows.shape[1] - 1
     bounds: list[dict[int, fmpq]] = [{}, {}]
