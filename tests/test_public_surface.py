@@ -115,7 +115,7 @@ def methods() -> list[str]:
     return list(found.values())
 
 
-# The workings of walks are documented where they are.
+# A certificate shows what it holds as attributes of its class.
 @pytest.mark.parametrize("name", [name for name in methods() if not name.startswith("Certificate.")])
 def test_what_a_method_takes_is_listed_and_shown(name: str) -> None:
     owner, member = name.split(".")
