@@ -33,26 +33,41 @@ class Option:
         return f"{self.name}={'' if self.value is None else repr(self.value)}"
 
 
+@dataclass(frozen=True)
+class Words:
+    """Words in a sentence that are others in Python than on the command line."""
+
+    in_python: str
+    on_command_line: str
+
+    def __str__(self) -> str:
+        """The words as Python has them."""
+        return self.in_python
+
+
+Part = str | Option | Words
+
+
 class _InParts:
-    """A message given in parts, texts and options, which follow each other without a space."""
+    """A message given in parts, texts, options and words, which follow each other without a space."""
 
     args: tuple[Any, ...]
 
     @property
-    def parts(self) -> tuple[str | Option, ...]:
+    def parts(self) -> tuple[Part, ...]:
         """The sentence's parts, as they were given."""
         return self.args
 
     def __str__(self) -> str:
         return self.worded(str)
 
-    def worded(self, wording: Callable[[Option], str]) -> str:
-        """The sentence, with each of its options in the words of whoever shows it.
+    def worded(self, wording: Callable[[Option | Words], str]) -> str:
+        """The sentence, with each of its options and words as whoever shows it has them.
 
         Parameters
         ----------
         wording
-            What makes a text of an :class:`Option`; ``str`` has it as Python writes it.
+            What makes a text of an :class:`Option` or of :class:`Words`; ``str`` has them as in Python.
 
         Examples
         --------
@@ -61,7 +76,7 @@ class _InParts:
         >>> print(error.worded(lambda option: f"--{option.name.replace('_', '-')} {option.value}"))
         stopped; --time-limit 60 may be enough
         """
-        return "".join(wording(part) if isinstance(part, Option) else part for part in self.parts)
+        return "".join(wording(part) if isinstance(part, Option | Words) else part for part in self.parts)
 
 
 class AffineLensWarning(_InParts, UserWarning):
@@ -69,7 +84,7 @@ class AffineLensWarning(_InParts, UserWarning):
 
     Attributes
     ----------
-    parts : tuple of str or Option
+    parts : tuple of str, Option or Words
         The sentence.
 
     Examples
@@ -83,11 +98,11 @@ class AffineLensWarning(_InParts, UserWarning):
 class AffineLensError(_InParts, ValueError):
     """Input that AffineLens cannot take; the message names it and the nearest fix.
 
-    The message is given in parts, texts and options, which follow each other without a space.
+    The message is given in parts, texts, options and words, which follow each other without a space.
 
     Attributes
     ----------
-    parts : tuple of str or Option
+    parts : tuple of str, Option or Words
         As they were given.
 
     Examples
@@ -135,7 +150,7 @@ class AffineLensError(_InParts, ValueError):
         >>> print(al.AffineLensError("holds no statements").between("case 2 ", "; write one"))
         case 2 holds no statements; write one
         """
-        if not self.options:
+        if all(isinstance(part, str) for part in self.parts):
             return type(self)(f"{before}{self}{after}")
         return type(self)(*(part for part in (before, *self.parts, after) if part))
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import affinelens as al
+from affinelens.network.build.builder import GraphBuilder
+from affinelens.network.build.nonlinear import rectify
 from support.random_networks import random_layers
 
 INWARD, ALONG = Fraction(1, 10**40), Fraction(1, 10**60)
@@ -45,3 +47,12 @@ def test_float64_alone_does_not_decide_what_is_within_rounding() -> None:
     exact = Fraction(0.1) + Fraction(0.2) - Fraction(0.3)
     assert 0 < abs(exact) < 1e-16
     assert rs.at([0.1, 0.2]).pattern.tolist() == [int(exact > 0)]
+
+
+def test_a_unit_that_is_zero_everywhere_is_on_the_piece_below() -> None:
+    """The second of two ReLUs in a row, where the first is off."""
+    builder = GraphBuilder((1,))
+    first = rectify(builder, builder.input(), np.array(0.0), "first")
+    network = builder.finish(rectify(builder, first, np.array(0.0), "second"))
+    rs = al.enumerate(network, al.Box(-1, 1, dim=1))
+    assert [rs.at([x]).pattern.tolist() for x in (-0.5, 0.5)] == [[0, 0], [1, 1]]
