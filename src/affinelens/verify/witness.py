@@ -85,7 +85,16 @@ class Witness:
         return int(self.floats.holds) * (1 + int(self.floats.inside))
 
     def to_json(self) -> dict[str, Any]:
-        """The witness as plain data: exact numbers as texts, floats as numbers, cases from 1."""
+        """The witness as plain data: exact numbers as texts, floats as numbers, cases from 1.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> layers = [([[1.0]], [0.0]), ([[2.0]], [0.0])]
+        >>> verdict = al.verify(layers, al.Point([1.0]), never=al.output(0) >= 1.5)
+        >>> verdict.witness.to_json()["exact_input"]
+        ['1']
+        """
         report: dict[str, Any] = {
             "case": self.case + 1,
             "input": [float(v) for v in self.input],
@@ -104,7 +113,17 @@ class Witness:
         return report
 
     def to_vnncomp(self) -> str:
-        """The format of the VNN-COMP tools: a list of ``(X_i value)`` and ``(Y_j value)``."""
+        """The format of the VNN-COMP tools: a list of ``(X_i value)`` and ``(Y_j value)``.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> layers = [([[1.0]], [0.0]), ([[2.0]], [0.0])]
+        >>> verdict = al.verify(layers, al.Point([1.0]), never=al.output(0) >= 1.5)
+        >>> print(verdict.witness.to_vnncomp())
+        ((X_0 1.0)
+         (Y_0 2.0))
+        """
         inputs = [f"(X_{i} {float(v)!r})" for i, v in enumerate(self.input)]
         outputs = [f"(Y_{j} {float(v)!r})" for j, v in enumerate(self.output)]
         return "(" + "\n ".join([*inputs, *outputs]) + ")"
