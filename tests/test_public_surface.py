@@ -104,9 +104,22 @@ def test_a_region_set_shows_few_members_and_none_of_its_workings() -> None:
     assert not public & INTERNAL
 
 
-@pytest.mark.parametrize("name", [name for name, value in members(al.RegionSet) if inspect.isfunction(value)])
-def test_what_a_method_of_a_region_set_takes_is_listed_and_shown(name: str) -> None:
-    method = getattr(al.RegionSet, name)
+def methods() -> list[str]:
+    """The public methods of public classes as "Class.method", each where it is first given."""
+    found = {}
+    for name in CLASSES:
+        for member, value in members(getattr(al, name)):
+            function = getattr(value, "__func__", value)
+            if inspect.isfunction(function):
+                found.setdefault(function, f"{name}.{member}")
+    return list(found.values())
+
+
+# A certificate shows what it holds as attributes of its class.
+@pytest.mark.parametrize("name", [name for name in methods() if not name.startswith("Certificate.")])
+def test_what_a_method_takes_is_listed_and_shown(name: str) -> None:
+    owner, member = name.split(".")
+    method = getattr(getattr(al, owner), member)
     text = inspect.getdoc(method) or ""
     assert set(inspect.signature(method).parameters) - {"self"} == section(text, "Parameters")
     assert ">>> " in text

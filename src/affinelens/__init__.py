@@ -24,7 +24,7 @@ from affinelens.progress import Progress
 from affinelens.region_set import RegionSet
 from affinelens.regions import Region
 from affinelens.track import Tracker, TrainingRecord, load_record, track
-from affinelens.verify import Robustness, Verdict, Witness, robust, verify
+from affinelens.verify import Robustness, Verdict, Witness, property_of, robust, verify
 from affinelens.version import __version__
 from affinelens.walk import Certificate, Status
 
@@ -66,6 +66,7 @@ __all__ = [
     "load_record",
     "network",
     "output",
+    "property_of",
     "read_vnnlib",
     "resume",
     "robust",

@@ -62,7 +62,20 @@ class _InParts:
         return self.worded(str)
 
     def worded(self, wording: Callable[[Option | Words], str]) -> str:
-        """The sentence, with each of its options and words as whoever shows it has them."""
+        """The sentence, with each of its options and words as whoever shows it has them.
+
+        Parameters
+        ----------
+        wording
+            What makes a text of an :class:`Option` or of :class:`Words`; ``str`` has them as in Python.
+
+        Examples
+        --------
+        >>> from affinelens.errors import AffineLensError, Option
+        >>> error = AffineLensError("stopped; ", Option("time_limit", 60), " may be enough")
+        >>> print(error.worded(lambda option: f"--{option.name.replace('_', '-')} {option.value}"))
+        stopped; --time-limit 60 may be enough
+        """
         return "".join(wording(part) if isinstance(part, Option | Words) else part for part in self.parts)
 
 
@@ -110,6 +123,11 @@ class AffineLensError(_InParts, ValueError):
     def located(self, place: str) -> AffineLensError:
         """Return the same error with the place it came from in front.
 
+        Parameters
+        ----------
+        place
+            Such as a file's name.
+
         Examples
         --------
         >>> import affinelens as al
@@ -119,7 +137,19 @@ class AffineLensError(_InParts, ValueError):
         return self.between(f"{place}: ", "")
 
     def between(self, before: str, after: str) -> AffineLensError:
-        """Return the same error with something in front of its sentence and behind it."""
+        """Return the same error with something in front of its sentence and behind it.
+
+        Parameters
+        ----------
+        before, after
+            Texts; either may be empty.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> print(al.AffineLensError("holds no statements").between("case 2 ", "; write one"))
+        case 2 holds no statements; write one
+        """
         if all(isinstance(part, str) for part in self.parts):
             return type(self)(f"{before}{self}{after}")
         return type(self)(*(part for part in (before, *self.parts, after) if part))
@@ -137,7 +167,14 @@ class MissingExtraError(AffineLensError, ImportError):
 
     @classmethod
     def for_extra(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
-        """The error for a package that comes with ``pip install 'affinelens[extra]'``, and what it is needed for.
+        """The error for a package that comes with ``pip install 'affinelens[extra]'``.
+
+        Parameters
+        ----------
+        package, extra
+            The package, and the extra that brings it.
+        purpose
+            What it is needed for.
 
         Examples
         --------

@@ -113,7 +113,11 @@ def _terminal_text(update: Progress, width: int) -> Any:
 def _shown_here() -> Iterator[ProgressFunction]:
     """The display that suits where Python runs."""
     if _in_notebook():
-        yield _NotebookBar()
+        bar = _NotebookBar()
+        try:
+            yield bar
+        finally:
+            bar.close()
         return
     with terminal_line(_terminal_text) as function:
         yield _LogLines() if function is None else function
@@ -126,7 +130,7 @@ def _in_notebook() -> bool:
 
 
 class _NotebookBar:
-    """A bar and a line under a cell, from the first snapshot on."""
+    """A bar and a line under a cell, from the first snapshot on until the work ends."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -140,6 +144,13 @@ class _NotebookBar:
             self._handle = display(shown_now, display_id=True)
         else:
             self._handle.update(shown_now)
+
+    def close(self) -> None:
+        """Leave nothing, as on a terminal; what was asked for is below."""
+        from IPython.display import HTML
+
+        if self._handle is not None:
+            self._handle.update(HTML(""))
 
 
 class _LogLines:

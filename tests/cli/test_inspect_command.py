@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from math import log10
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import affinelens as al
 from support.command_line import COLUMNS, report, run
-from support.onnx_models import model, node, save
+from support.onnx_models import drawn, model, node, save
 
 FLOAT = 1
-
-
-def weights(rng: np.random.Generator, *shape: int) -> Any:
-    return rng.normal(size=shape).astype(np.float32)
 
 
 @pytest.fixture
@@ -25,7 +20,7 @@ def residual(tmp_path: Path) -> Path:
     """Nineteen stages with long names: a stem and nine residual blocks, then a max pool's worth of classes."""
     pytest.importorskip("onnx")
     rng = np.random.default_rng(0)
-    constants = {"w": weights(rng, 2, 1, 3, 3), "v": weights(rng, 2, 2, 3, 3) / 4, "last": weights(rng, 8, 3)}
+    constants = {"w": drawn(rng, 2, 1, 3, 3), "v": drawn(rng, 2, 2, 3, 3) / 4, "last": drawn(rng, 8, 3)}
     norm = {"gain": np.ones(2), "shift": np.ones(2), "mean": np.zeros(2), "variance": np.ones(2)}
     constants |= {name: values.astype(np.float32) for name, values in norm.items()}
     nodes, tensor = [node("Conv", "x w", "c", pads=[1] * 4), node("Relu", "c", "stem")], "stem"

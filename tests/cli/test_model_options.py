@@ -5,26 +5,21 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import affinelens as al
 from support.command_line import run, write_network
-from support.onnx_models import model, node, save
+from support.onnx_models import drawn, model, node, save
 
 FLOAT = 1
-
-
-def weights(rng: np.random.Generator, *shape: int) -> Any:
-    return rng.normal(size=shape).astype(np.float32)
 
 
 def test_a_model_can_be_cut_packed_and_left_open(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     rng = np.random.default_rng(1)
-    constants = {"w": weights(rng, 2, 6), "v": weights(rng, 6, 2)}
+    constants = {"w": drawn(rng, 2, 6), "v": drawn(rng, 6, 2)}
     nodes = [node("MatMul", "x w", "a"), node("Relu", "a", "b"), node("Exp", "b", "c"), node("MatMul", "c v", "y")]
     plain = save(model(nodes, constants, [1, "width"], kind=FLOAT), tmp_path)
     packed = tmp_path / "net.onnx.gz"

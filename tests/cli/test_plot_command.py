@@ -94,3 +94,9 @@ def test_an_error_is_one_sentence(folder: Path) -> None:
 def test_a_picture_is_of_the_run_that_was_saved(folder: Path) -> None:
     regions = al.load(folder / "run2")
     assert len(regions.plot().collections[0].get_paths()) == len(regions)
+
+
+def test_what_cannot_be_drawn_is_told_with_the_option_that_helps(folder: Path) -> None:
+    done = run("plot", str(folder / "run4"))
+    assert done.returncode == 2
+    assert done.stderr.endswith("enumerate on one given by --slice-axes or --through of dimension 1, 2 or 3\n")

@@ -14,7 +14,10 @@ from support.plot_sets import drawn_set
 @dataclass
 class Moment:
     label: str
-    regions: al.RegionSet
+    found: al.RegionSet
+
+    def regions(self) -> al.RegionSet:
+        return self.found
 
 
 MOMENTS = [Moment(f"epoch {10 * i}", drawn_set(2, 5, 5, 2, seed=i)) for i in range(4)]
@@ -22,7 +25,7 @@ MOMENTS = [Moment(f"epoch {10 * i}", drawn_set(2, 5, 5, 2, seed=i)) for i in ran
 
 def test_a_strip_has_a_panel_a_snapshot_with_its_count_beneath() -> None:
     figure = evolution(MOMENTS, columns=3)
-    assert [ax.get_xlabel() for ax in figure.axes] == [f"{m.label}\n{len(m.regions):,} regions" for m in MOMENTS]
+    assert [ax.get_xlabel() for ax in figure.axes] == [f"{m.label}\n{len(m.found):,} regions" for m in MOMENTS]
     assert figure.axes[0].get_subplotspec().get_gridspec().get_geometry() == (2, 3)
 
 

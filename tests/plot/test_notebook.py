@@ -33,16 +33,19 @@ def executed(*cells: str) -> list[list[Any]]:
 # jupyter_core and pyzmq speak of their own future.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 def test_a_notebook_shows_pictures_once() -> None:
-    _, *pictures, told, region = executed(
+    _, *pictures, told, region, inspected = executed(
         SETUP, "rs.plot(color='class');", "rs.plot()", "figure = affinelens.plot.search_stages(rs)\nfigure", "figure",
-        "rs", "rs.at([0.5, 0.5])",
+        "rs", "rs.at([0.5, 0.5])", "al.inspect(layers, rs.domain)",
     )  # fmt: skip
     for drawn in pictures:
-        assert len([output for output in drawn if "image/png" in output.get("data", {})]) == 1
+        [shown] = [output["data"] for output in drawn if "image/png" in output.get("data", {})]
+        assert shown["text/plain"].startswith("<Figure size ")
     [display] = told
     assert "data:image/png;base64," in display["data"]["text/html"]
     assert "complete: every region was found" in display["data"]["text/html"]
     assert "centroid" in region[0]["data"]["text/html"]
+    [display] = inspected
+    assert "2 of 2 units can switch" in display["data"]["text/html"]
 
 
 def test_pictures_without_axes_are_pyplots() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import affinelens as al
 from affinelens.restrict import SwitchingChoices, restrict
 from support.random_networks import dense_network, small_box
 
@@ -81,3 +82,19 @@ def test_columns_say_which_choices_are_stored() -> None:
 def test_where_all_switch_nothing_is_filled_in() -> None:
     patterns = np.random.default_rng(0).integers(0, 3, (4, 6)).astype(np.uint8)
     assert np.array_equal(SwitchingChoices.of_all(6).whole(patterns), patterns)
+
+
+def test_a_break_depends_on_the_choices_of_its_own_block_before_it() -> None:
+    """Two networks side by side, three stages of two units each: units 0 and 2 of a stage are one's, 1 and 3 the
+    other's."""
+    generator = np.random.default_rng(4)  # all units switch
+    own = np.equal.outer(np.arange(4) % 2, np.arange(4) % 2)
+    first = generator.normal(size=(4, 2)) * own[:, :2]
+    later = [(generator.normal(size=(4, 4)) * own, generator.normal(size=4)) for _ in range(2)]
+    network = al.network([(first, generator.normal(size=4)), *later, (np.ones((1, 4)), np.zeros(1))])
+    restricted = restrict(network, al.Box(-5, 5, dim=2).frame)
+    assert restricted.switching.choices.tolist() == list(range(12))
+    for stage in range(3):
+        for unit in range(4):
+            expected = [choice for choice in range(4 * stage) if choice % 2 == unit % 2]
+            assert sorted(restricted.dependencies(stage, unit).tolist()) == expected

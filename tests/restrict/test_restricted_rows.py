@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import affinelens as al
 from affinelens import Box, Network
 from affinelens.arithmetic import ExactMatrix
 from affinelens.network import PiecewiseLinear
@@ -16,7 +17,7 @@ from affinelens.network.composed_maps import Chain
 from affinelens.network.linear_map import Dense
 from affinelens.restrict import ExtendedRows, RestrictedNetwork, restrict, restricted_rows
 from support.extended_precision import as_fraction
-from support.random_networks import dense_network, pooled_network, rational_points
+from support.random_networks import dense_network, pooled_network, random_layers, rational_points
 
 
 def _problem(seed: int) -> tuple[Network, Box, RestrictedNetwork]:
@@ -123,3 +124,12 @@ def _pattern(network: Network, before: list[list[Fraction]]) -> np.ndarray:
             signs[b] = (value > 0) - (value < 0)
         parts.append(np.asarray(stage.activation.pattern_from_signs(signs)))
     return np.concatenate(parts)
+
+
+def test_extended_rows_are_more_accurate_than_float64() -> None:
+    if np.finfo(np.longdouble).eps >= np.finfo(np.float64).eps:
+        pytest.skip("this platform has no extended precision")
+    network, box = al.network(random_layers([3, 20, 20, 20, 1], 2, bias=0.1)), Box(-1, 1, dim=3)
+    rows = ExtendedRows(restrict(network, box.frame), box.frame.chart)
+    for row, error in rows.break_rows([(2, 0), (2, 7), (1, 3)], np.ones(60, dtype=np.int64)):
+        assert 0 < error < 1e-16 * float(np.abs(row).sum())

@@ -11,7 +11,9 @@ import affinelens as al
 from affinelens import Box, Network
 from affinelens.arithmetic import ExactMatrix
 from affinelens.domain import Frame
+from affinelens.network import MaxGroups
 from affinelens.network.activation import OPEN
+from affinelens.network.build.builder import GraphBuilder
 from affinelens.restrict import restrict
 from affinelens.restrict.enclosing_box import EnclosingBox
 from affinelens.restrict.stage_bounds import StageBounds, bound_by_bisection, bound_stages, merged
@@ -109,3 +111,13 @@ def test_a_sign_that_differs_between_boxes_is_open() -> None:
     positive, negative = (StageBounds(np.array([1, s], dtype=np.int8), np.ones(2), np.ones(2)) for s in (1, -1))
     (both,) = merged([[positive], [negative]])
     assert both.signs.tolist() == [1, OPEN]
+
+
+@pytest.mark.parametrize(("first", "winner"), [(0.0, 1), (2.0, 0)])
+def test_candidates_of_overlapping_ranges_are_compared_by_their_difference(first: float, winner: int) -> None:
+    """max(x + first, x + 1) on [-1, 1]: either is sometimes below and sometimes above what the other can be."""
+    builder = GraphBuilder((1,))
+    z = builder.add_constant(builder.matmul_right(builder.input(), np.array([[1.0, 1.0]])), np.array([first, 1.0]))
+    network = builder.finish(builder.activate(z, MaxGroups(np.array([0, 2])), "max", (1,)))
+    (bounds,) = _bounds(network, [-1.0], [1.0])
+    assert bounds.signs.tolist() == [1 if winner == 0 else -1]

@@ -16,6 +16,11 @@ def weights(*shape: int, seed: int = 0) -> Any:
     return np.random.default_rng([seed, *shape]).normal(size=shape)
 
 
+def drawn(generator: np.random.Generator, *shape: int) -> Any:
+    """The generator's next numbers, as float32."""
+    return generator.normal(size=shape).astype(np.float32)
+
+
 def node(operator: str, inputs: str, outputs: str, **attributes: Any) -> Any:
     """A node named after its operator and first output; an input called ``-`` is left out."""
     from onnx import helper

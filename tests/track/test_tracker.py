@@ -63,7 +63,7 @@ def test_counts_are_those_of_compiling_in_full_at_every_epoch() -> None:
     found = [(row["epoch"], row["regions"], row["layer_1"], row["layer_2"]) for row in tracker.table]
     assert found == expected
     assert len({regions for _, regions, *_ in expected}) > 1
-    assert [len(snapshot.regions) for snapshot in tracker.snapshots] == [regions for _, regions, *_ in expected]
+    assert [len(snapshot.regions()) for snapshot in tracker.snapshots] == [regions for _, regions, *_ in expected]
     assert all(row["status"] == "COMPLETE" and row["problem"] == "" for row in tracker.table)
 
 
@@ -84,7 +84,7 @@ def test_counts_are_the_same_from_a_process(monkeypatch: pytest.MonkeyPatch) -> 
         )
         rows = tracker.table
     assert [snapshot.network.digest for snapshot in tracker.snapshots] == [digests[0], *digests]
-    expected = [snapshot.regions.layer_counts for snapshot in tracker.snapshots]
+    expected = [snapshot.regions().layer_counts for snapshot in tracker.snapshots]
     assert [(row["layer_1"], row["layer_2"]) for row in rows] == expected
     assert [row["regions"] for row in rows] == [counts[-1] for counts in expected]
     assert len(set(expected)) > 1
@@ -109,7 +109,7 @@ def test_snapshots_keep_the_model_of_their_step() -> None:
             module[0].weight.add_(0.3)
     assert [(snapshot.step, snapshot.label) for snapshot in tracker.snapshots] == [(10, "step 10"), (30, "step 30")]
     assert [snapshot.network.digest for snapshot in tracker.snapshots] == [digests[10], digests[30]]
-    assert [snapshot.regions.network.digest for snapshot in tracker.snapshots] == [digests[10], digests[30]]
+    assert [snapshot.regions().network.digest for snapshot in tracker.snapshots] == [digests[10], digests[30]]
 
 
 def test_which_steps_are_measured() -> None:
@@ -236,7 +236,7 @@ def test_a_record_is_saved_and_read_again(tmp_path: Path) -> None:
     assert [snapshot.label for snapshot in record.snapshots] == ["step 0", "step 2"]
     for ours, theirs in zip(record.snapshots, tracker.snapshots, strict=True):
         assert ours.network.digest == theirs.network.digest
-        assert np.array_equal(ours.regions.patterns, theirs.regions.patterns)
+        assert np.array_equal(ours.regions().patterns, theirs.regions().patterns)
     with (place / "table.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert [(int(row["step"]), int(row["regions"])) for row in rows] == [

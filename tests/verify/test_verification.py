@@ -314,6 +314,16 @@ def test_onnxruntime_is_asked_too(tmp_path: Path) -> None:
     assert verdict.reason.endswith("and by onnxruntime's own evaluation")
 
 
+def test_a_witness_at_a_bound_is_shown_there() -> None:
+    layers = [([[1.0, -2.0]], [0.0]), ([[1.0]], [0.0])]
+    found = al.verify(layers, al.Box(0, 1, dim=2), never=al.output(0) >= 0.9999).witness
+    assert found is not None
+    assert [float(value) for value in found.input] == [1.0, 0.0]
+    tenth = al.verify(layers, al.Box([0, 0], [Fraction(1, 10), 1]), never=al.output(0) >= Fraction(1, 10)).witness
+    assert tenth is not None
+    assert tenth.input[0] == Fraction(1, 10)
+
+
 def test_a_witness_that_floats_do_not_show_is_still_one(tmp_path: Path) -> None:
     """x + 10^8 - 10^8 is x, but 0 in float32."""
     pytest.importorskip("onnxruntime")

@@ -36,16 +36,22 @@ def properties(kind: type) -> list[str]:
 
 
 def test_a_property_never_walks(walks: list[str]) -> None:
-    rs = al.enumerate(LAYERS, BOX)
+    rs, record = al.enumerate(LAYERS, BOX), al.track(BOX)
+    record(LAYERS, 0)
+    record.wait()
+    unsafe = al.verify(LAYERS, BOX, never=al.output(0) >= 1, all=True).unsafe or ()
+    boundary = rs.decision_boundary()
     walks.clear()
     asked = 0
-    for owner in (rs, rs.local, rs[0], rs[0].local):
+    for owner in (rs, rs.local, rs[0], rs[0].local, record, record.snapshots[0], boundary, boundary[0], *unsafe):
         for name in properties(type(owner)):
             with suppress(al.AffineLensError):  # vertices of a set that was made without
                 getattr(owner, name)
             asked += 1
-    assert asked > 40
+    assert asked > 60
     assert walks == []
+    assert len(record.snapshots[0].regions()) == len(record.snapshots[0].regions()) == len(rs)
+    assert len(walks) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from math import prod
 from typing import Any
 
 from affinelens.domain.box import Box
-from affinelens.domain.frame import Domain, Frame
-from affinelens.domain.numbers import numbers_from_json
+from affinelens.domain.domain import Domain
+from affinelens.domain.frame import Frame
+from affinelens.domain.numbers import Numbers, numbers_from_json, read_numbers
 from affinelens.domain.output_condition import Condition, Output, class_is, inequalities, output
 from affinelens.domain.point import Point
 from affinelens.domain.polytope import Polytope
@@ -44,10 +45,17 @@ def domain_from_json(data: dict[str, Any]) -> Domain:
     if kind == "polytope":
         return Polytope(numbers_from_json(data["W"]), numbers_from_json(data["b"]))
     if kind == "point":
-        return Point([Fraction(value) for value in numbers_from_json(data["values"])])
+        return Point(numbers_from_json(data["values"]))
     if kind == "slice":
-        window = domain_from_json(data["window"])
-        return Slice.from_json(
-            numbers_from_json(data["origin"]), numbers_from_json(data["basis"]), data["shape"], window
-        )
+        origin = _shaped(read_numbers(numbers_from_json(data["origin"]), "the slice's origin"), data["shape"])
+        return Slice(origin, numbers_from_json(data["basis"]), domain_from_json(data["window"]))
     raise AffineLensError(f"a domain of kind {kind!r} is unknown; box, polytope, point and slice are read")
+
+
+def _shaped(origin: Numbers, shape: Any) -> Numbers:
+    """The origin of a slice in the shape that is written beside it."""
+    if not (isinstance(shape, list) and all(isinstance(n, int) and n > 0 for n in shape)):
+        raise AffineLensError(f"a slice of shape {shape!r:.40} is unknown")
+    if origin.shape != (prod(shape),):
+        raise AffineLensError("its slice's origin does not have the slice's shape")
+    return origin.reshaped(*shape)

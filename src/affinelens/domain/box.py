@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import sparse_matrix
 from affinelens.array_types import Bools, Floats, Indices
-from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError, free_chart
+from affinelens.domain.domain import Domain, EmptyDomainError, SinglePointError
+from affinelens.domain.frame import Frame, free_chart
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, read_numbers
 from affinelens.errors import AffineLensError
 

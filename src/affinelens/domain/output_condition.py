@@ -52,12 +52,29 @@ class Condition(ABC):
     def _formula(self, outputs: int) -> Formula: ...
 
     def normal_form(self, outputs: int) -> NormalForm:
-        """The conjunctions of which one must hold, for a network of so many outputs.
+        """The conjunctions of which one must hold.
+
+        Parameters
+        ----------
+        outputs
+            How many outputs the network has.
+
+        Returns
+        -------
+        tuple of tuple of Constraint
+            As :class:`Case` takes them.
 
         Raises
         ------
         AffineLensError
             If it speaks of an output that there is not, or has more than 100 000 conjunctions.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> for conjunction in al.class_is(1).normal_form(3):
+        ...     print(*conjunction, sep=" and ")
+        -Y_0 + Y_1 > 0 and Y_1 - Y_2 >= 0
         """
         formula = self._formula(outputs)
         alternatives, _ = expanded_size(formula)

@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from affinelens.array_types import Floats
-from affinelens.domain.frame import Domain, Frame, SinglePointError
-from affinelens.domain.numbers import Numbers, from_fractions
+from affinelens.domain.domain import Domain, SinglePointError
+from affinelens.domain.frame import Frame
+from affinelens.domain.numbers import Numbers, read_numbers
+from affinelens.errors import AffineLensError
 
 
 class Point(Domain):
@@ -19,7 +23,7 @@ class Point(Domain):
     Parameters
     ----------
     values
-        One fraction an input.
+        One number an input; floats stand for their exact values.
 
     Attributes
     ----------
@@ -37,9 +41,12 @@ class Point(Domain):
     [Fraction(3, 2)]
     """
 
-    def __init__(self, values: Sequence[Fraction]) -> None:
-        self.exact = tuple(values)
-        self._numbers: Numbers = from_fractions(list(values), (len(self.exact),), "the point")
+    def __init__(self, values: Sequence[float | Fraction]) -> None:
+        given: Any = values
+        self._numbers: Numbers = read_numbers(given, "the point")
+        if self._numbers.ndim != 1 or not np.isfinite(self._numbers.nearest).all():
+            raise AffineLensError(f"a point is a list of finite numbers, one an input, but got {values!r:.80}")
+        self.exact = tuple(self._numbers.fractions())
 
     @property
     def inputs(self) -> int:

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from affinelens.arithmetic import ExactMatrix, ExactProgram, Infeasible, Optimum
 from affinelens.arithmetic.rational import fraction
 from affinelens.array_types import Floats
-from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError, free_chart, homogeneous
+from affinelens.domain.domain import Domain, EmptyDomainError, SinglePointError
+from affinelens.domain.frame import Frame, free_chart, homogeneous
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, outward, read_numbers
 from affinelens.errors import AffineLensError, Option
 
@@ -122,7 +123,7 @@ def _analyse(rows: ExactMatrix) -> Frame:
     if not kept:
         raise AffineLensError("the polytope is unbounded: no constraint bounds input 0, or any other; add some")
     rows = rows.rows(kept)
-    box = _bounding_box(rows, kept)
+    box = _bounding_box(rows)
     slack, proof = _widest(rows, box)
     if slack < 0:
         raise EmptyDomainError(f"the polytope is empty: {_name(kept, proof)} cannot hold together; relax one of them")
@@ -130,7 +131,7 @@ def _analyse(rows: ExactMatrix) -> Frame:
     return _reduced_frame(rows, kept, box, fixed)
 
 
-def _bounding_box(rows: ExactMatrix, names: Sequence[int]) -> tuple[list[fmpq], list[fmpq]]:
+def _bounding_box(rows: ExactMatrix) -> tuple[list[fmpq], list[fmpq]]:
     """Exact finite bounds of every input, or an error that names an input without one."""
     count = rows.shape[1] - 1
     bounds: list[dict[int, fmpq]] = [{}, {}]

@@ -20,7 +20,8 @@ from affinelens.arithmetic import ExactMatrix
 from affinelens.arithmetic.rational import stack_rows
 from affinelens.array_types import Floats
 from affinelens.domain.box import Box
-from affinelens.domain.frame import Domain, Frame, homogeneous
+from affinelens.domain.domain import Domain
+from affinelens.domain.frame import Frame, homogeneous
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, from_fractions, read_numbers
 from affinelens.domain.polytope import Polytope
 from affinelens.errors import AffineLensError
@@ -279,7 +280,19 @@ class Slice(Domain):
     def pulled_back(self, weights: Floats, offsets: Floats) -> tuple[Floats, Floats]:
         """Functions ``weights @ t + offsets`` as functions of x that agree with them on the slice.
 
-        ``weights`` have shape (functions, dim) before and (functions, inputs) after; all are float64.
+        Parameters
+        ----------
+        weights
+            float64 of shape (functions, dim).
+        offsets
+            float64 of shape (functions,).
+
+        Returns
+        -------
+        weights : numpy.ndarray
+            float64 of shape (functions, inputs).
+        offsets : numpy.ndarray
+            float64 of shape (functions,).
 
         Examples
         --------
@@ -302,16 +315,6 @@ class Slice(Domain):
             "basis": self._basis.to_json(),
             "window": self.window.to_json(),
         }
-
-    @classmethod
-    def from_json(cls, origin: Any, basis: Any, shape: Any, window: Domain) -> Slice:
-        """Undo :meth:`to_json`, of the numbers and the window that :func:`affinelens.domain.domain_from_json` read."""
-        numbers = read_numbers(origin, "the slice's origin")
-        if not (isinstance(shape, list) and all(isinstance(n, int) and n > 0 for n in shape)):
-            raise AffineLensError(f"a slice of shape {shape!r:.40} is unknown")
-        if numbers.shape != (prod(shape),):
-            raise AffineLensError("its slice's origin does not have the slice's shape")
-        return cls(numbers.reshaped(*shape), basis, window)
 
     def __repr__(self) -> str:
         return f"Slice(dimension {self.dim} in {self.inputs} inputs, window {self.window!r})"

@@ -25,7 +25,9 @@ def page(found: Inspection, width: int, *, without_domain: str) -> str:
     from rich.console import Console
 
     page = StringIO()
-    console = Console(file=page, width=width, color_system=None, highlight=False, markup=False, emoji=False)
+    console = Console(
+        file=page, width=width, color_system=None, highlight=False, markup=False, emoji=False, force_jupyter=False
+    )  # in a notebook rich would show every line by itself, and write none
     console.print(_headline(found.network))
     console.print(_table(found, width))
     for label, text in _answers(found, without_domain):

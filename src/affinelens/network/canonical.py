@@ -179,7 +179,23 @@ class Network:
         return np.dtype(np.uint8) if small else np.dtype(np.uint16)
 
     def stage_pattern(self, pattern: Pattern, stage: int) -> Pattern:
-        """The part of a pattern that belongs to one stage."""
+        """The part of a pattern that belongs to one stage.
+
+        Parameters
+        ----------
+        pattern
+            The pieces of all choices: integers of shape (choices,) or (choices, patterns).
+        stage
+            Its number, from 0.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> import numpy as np
+        >>> network = al.network([([[1.0]], [0.0]), ([[1.0], [2.0]], [0.0, 1.0]), ([[1.0, 1.0]], [0.0])])
+        >>> network.stage_pattern(np.array([1, 0, 1]), 1)
+        array([0, 1])
+        """
         return pattern[self.choice_offsets[stage] : self.choice_offsets[stage + 1]]
 
     def __call__(self, inputs: ArrayLike) -> Floats:
@@ -194,6 +210,13 @@ class Network:
         -------
         numpy.ndarray
             float64 of shape (outputs,), or (inputs, outputs) of several.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.network([([[1.0]], [0.5]), ([[1.0]], [0.0])])([[1.0], [-1.0]])
+        array([[1.5],
+               [0. ]])
         """
         array = np.asarray(inputs, dtype=np.float64)
         columns, single = self._as_columns(array)
@@ -243,17 +266,54 @@ class Network:
         return [row[0] for row in self.output.propagate_exact(values, one).to_fractions()]
 
     def forms(self, chart: Enclosure, pattern: Pattern, depth: int | None = None) -> list[Enclosure]:
-        """Pre-activations of stages 0 .. depth as affine functions of the chart's coordinates, where ``pattern`` holds.
+        """Pre-activations of stages 0 .. depth as affine functions of a chart's coordinates, where a pattern holds.
 
-        ``depth`` defaults to the number of stages, whose "pre-activation" is the network's output. Only the pattern
-        of earlier stages is read (paper, Eqs. 5-12).
+        Parameters
+        ----------
+        chart
+            The inputs as affine functions of coordinates, or their values at points.
+        pattern
+            The pieces of all choices, of which those of earlier stages are read (paper, Eqs. 5-12).
+        depth
+            The number of stages unless given; the "pre-activation" of that one is the network's output.
+
+        Returns
+        -------
+        list of Enclosure
+            One a stage, with bounds on their rounding.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> import numpy as np
+        >>> from affinelens.network.enclosure import Enclosure
+        >>> network = al.network([([[1.0]], [0.5]), ([[2.0]], [0.0])])
+        >>> [form.rows for form in network.forms(Enclosure.values(np.array([[1.0]])), np.array([1]))]
+        [array([[1.5]]), array([[3.]])]
         """
         return self._forms(
             chart, pattern, depth, AffineSum.propagate, lambda activation, form, pieces: activation.select(form, pieces)
         )
 
     def exact_forms(self, chart: ExactMatrix, pattern: Pattern, depth: int | None = None) -> list[ExactMatrix]:
-        """As :meth:`forms`, in rational arithmetic from the model's own parameters."""
+        """As :meth:`forms`, in rational arithmetic from the model's own parameters.
+
+        Parameters
+        ----------
+        chart
+            The inputs as affine functions ``[W | b]`` of coordinates.
+        pattern, depth
+            As for :meth:`forms`.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> import numpy as np
+        >>> from affinelens.network.canonical import input_chart
+        >>> network = al.network([([[1.0]], [0.5]), ([[2.0]], [0.0])])
+        >>> network.exact_forms(input_chart(1), np.array([1]))[-1].to_floats()  # 2 x + 1
+        array([[2., 1.]])
+        """
         width = chart.shape[1]
         one = ExactMatrix.from_floats(np.eye(1, width, width - 1))
         return self._forms(
@@ -280,7 +340,14 @@ class Network:
         return [*found, added(last, sources)]
 
     def effective(self, pattern: Pattern, stage: int | None = None) -> tuple[Floats, Floats]:
-        """Effective ``W_l, b_l`` of a stage's pre-activation (default: the output) where ``pattern`` holds.
+        """Effective ``W_l, b_l`` of a stage's pre-activation where a pattern holds.
+
+        Parameters
+        ----------
+        pattern
+            The pieces of all choices: integers of shape (choices,), such as :attr:`Region.pattern`.
+        stage
+            Its number, from 0; the output unless given.
 
         Returns
         -------
@@ -347,12 +414,30 @@ class Network:
         return replace(self, stages=(*self.stages, cut))
 
     def locate_break(self, index: int) -> tuple[int, int]:
-        """The stage that a hyperplane belongs to, and its number there, by its number over all stages."""
+        """The stage that a hyperplane belongs to, and its number there.
+
+        Parameters
+        ----------
+        index
+            Its number over all stages.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> network = al.network([([[1.0]], [0.0]), ([[1.0], [2.0]], [0.0, 1.0]), ([[1.0, 1.0]], [0.0])])
+        >>> network.locate_break(2)
+        (1, 1)
+        """
         stage = int(np.searchsorted(self.break_offsets, index, side="right")) - 1
         return stage, index - self.break_offsets[stage]
 
     def describe_break(self, index: int) -> str:
-        """Name of a hyperplane, by its number over all stages.
+        """Name of a hyperplane.
+
+        Parameters
+        ----------
+        index
+            Its number over all stages.
 
         Examples
         --------

@@ -67,6 +67,11 @@ def combined(place: str, operator: str) -> Note:
     return Note(NoteKind.COMBINED, f"constants were combined by {operator} in the model's own arithmetic", place)
 
 
+def evaluated(place: str, operator: str) -> Note:
+    """That an operator's coefficients are not numbers of the model, but what the framework computes from them."""
+    return Note(NoteKind.ROUNDED, f"the coefficients of {operator} were computed once and rounded to float64", place)
+
+
 def rounded_input(name: str, number_type: str, owner: str) -> Note:
     """That the numbers given for an input are not numbers of the model's type."""
     return Note(NoteKind.ROUNDED, f"fixed input {name!r} was rounded to {number_type}, the {owner}'s type")

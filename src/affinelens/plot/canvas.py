@@ -45,6 +45,9 @@ class _ShownOnce(Figure):
             pyplot.close(self)
         raise NotImplementedError  # IPython then shows it in the usual way
 
+    def __repr__(self) -> str:
+        return super().__repr__().replace(type(self).__name__, Figure.__name__)
+
 
 def new_figure(size: tuple[float, float]) -> Figure:
     """A figure that shows itself in notebooks and with ``pyplot.show()``."""

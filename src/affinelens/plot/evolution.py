@@ -33,7 +33,6 @@ class Snapshot(Protocol):
     @property
     def label(self) -> Any: ...
 
-    @property
     def regions(self) -> Regions: ...
 
 
@@ -58,7 +57,7 @@ def surface_evolution(snapshots: Sequence[Snapshot], *, columns: int = 6, **opti
     _require_some(snapshots, columns)
     figure, axes = panels(len(snapshots), columns, solid=True)
     for ax, snapshot in zip(axes, snapshots, strict=True):
-        surface(snapshot.regions, ax, **{"legend": False, **options})
+        surface(snapshot.regions(), ax, **{"legend": False, **options})
         ax.set(xlabel="", ylabel="", zlabel="", xticklabels=[], yticklabels=[], zticklabels=[])
         ax.set_title(_caption(snapshot), y=-0.12, fontsize="medium")
     return figure
@@ -97,11 +96,11 @@ def _require_some(snapshots: Sequence[Snapshot], columns: int = 1) -> None:
 
 
 def _draw(ax: Axes, snapshot: Snapshot, options: dict[str, Any]) -> None:
-    draw_panel(ax, snapshot.regions, _caption(snapshot), **{"color": "class", **options})
+    draw_panel(ax, snapshot.regions(), _caption(snapshot), **{"color": "class", **options})
 
 
 def _caption(snapshot: Snapshot) -> str:
-    return f"{snapshot.label}\n{len(snapshot.regions):,} regions"
+    return f"{snapshot.label}\n{len(snapshot.regions()):,} regions"
 
 
 def _frames(snapshots: Sequence[Snapshot], options: dict[str, Any]) -> Iterator[Figure]:

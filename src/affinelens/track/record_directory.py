@@ -42,7 +42,7 @@ def save(record: TrainingRecord, path: Path, *, overwrite: bool = False) -> Path
         (folder / TABLE).write_text(record.as_csv(), encoding="utf-8")
         (folder / RECORD).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         for snapshot in record.snapshots:
-            snapshot.regions.save(folder / _run_name(snapshot.step))
+            snapshot.regions().save(folder / _run_name(snapshot.step))
     return path
 
 

@@ -175,7 +175,6 @@ class Tracker(TrainingRecord):
             self._begin(network, number)
 
     def wait(self) -> None:
-        """Wait until everything that was begun is in the table."""
         while self._waiting:
             self._waiting.popleft().result()
 

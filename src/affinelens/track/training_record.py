@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,18 +34,20 @@ class Snapshot:
     def __init__(self, step: int, unit: str, regions: Callable[[], RegionSet], network: Network | None = None) -> None:
         self.step = step
         self.label = f"{unit} {step}"
-        self._regions = regions
+        self._find = regions
+        self._found: RegionSet | None = None
         self._network = network
 
-    @cached_property
     def regions(self) -> RegionSet:
         """All regions, as :func:`affinelens.enumerate` finds them; costs one walk, or reading a saved run, once."""
-        return self._regions()
+        if self._found is None:
+            self._found = self._find()
+        return self._found
 
     @property
     def network(self) -> Network:
         """The model, compiled; where the record was loaded, that reads its regions."""
-        return self.regions.network if self._network is None else self._network
+        return self.regions().network if self._network is None else self._network
 
     def __repr__(self) -> str:
         return f"Snapshot({self.label!r})"
@@ -72,7 +73,7 @@ class TrainingRecord:
     ...     record([([[1.0]], [0.75 * epoch]), ([[1.0]], [0.0])], epoch)
     >>> [row["regions"] for row in record.table]
     [2, 2, 1]
-    >>> record.snapshots[1].regions
+    >>> record.snapshots[1].regions()
     RegionSet(2 regions, COMPLETE, dimension 1, by vertex)
     """
 
@@ -83,7 +84,17 @@ class TrainingRecord:
         self._snapshots = snapshots
 
     def wait(self) -> None:
-        """Wait until everything that was begun is in the table; nothing is left to wait for in one that was loaded."""
+        """Wait until everything that was begun is in the table; nothing is left to wait for in one that was loaded.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> record = al.track(al.Box(-1, 1, dim=1))
+        >>> record([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+        >>> record.wait()
+        >>> len(record)
+        1
+        """
 
     @property
     def table(self) -> list[Row]:
@@ -174,6 +185,14 @@ class TrainingRecord:
         ------
         MissingExtraError
             If pandas is not installed.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> record = al.track(al.Box(-1, 1, dim=1))
+        >>> record([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+        >>> record.to_pandas()["regions"].tolist()
+        [2]
         """
         try:
             import pandas
@@ -184,10 +203,26 @@ class TrainingRecord:
     def to_csv(self, path: str | Path) -> Path:
         """Write the table as a CSV file, and return where.
 
+        Parameters
+        ----------
+        path
+            The file, which is replaced if it is there.
+
         Raises
         ------
         AffineLensError
             If it cannot be written.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> record = al.track(al.Box(-1, 1, dim=1))
+        >>> record([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     print(record.to_csv(Path(folder) / "training.csv").read_text()[:28])
+        epoch,regions,layer_1,status
         """
         file = Path(path)
         try:
@@ -199,7 +234,16 @@ class TrainingRecord:
         return file
 
     def as_csv(self) -> str:
-        """The table as the text of a CSV file."""
+        """The table as the text of a CSV file.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> record = al.track(al.Box(-1, 1, dim=1))
+        >>> record([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+        >>> print(record.as_csv()[:28])
+        epoch,regions,layer_1,status
+        """
         text = io.StringIO()
         writer = csv.DictWriter(text, self.columns, restval="", lineterminator="\n")
         writer.writeheader()
@@ -224,6 +268,17 @@ class TrainingRecord:
         Notes
         -----
         Costs one walk for each snapshot whose regions were not looked at yet.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> record = al.track(al.Box(-1, 1, dim=1))
+        >>> record([([[1.0]], [0.5]), ([[1.0]], [0.0])], 0)
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     record.save(Path(folder) / "training").name
+        'training'
         """
         from affinelens.track.record_directory import save
 

@@ -91,7 +91,16 @@ class Verdict:
         return f"Verdict({self.result}: {self.reason}; {counted(self.regions, 'region')}, {self.seconds:.3g} s)"
 
     def to_json(self) -> dict[str, Any]:
-        """The verdict as plain data: what ``affinelens verify --json`` prints."""
+        """The verdict as plain data: what ``affinelens verify --json`` prints.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> layers = [([[1.0]], [0.0]), ([[2.0]], [0.0])]
+        >>> verdict = al.verify(layers, al.Point([1.0]), never=al.output(0) >= 1.5)
+        >>> verdict.to_json()["result"]
+        'sat'
+        """
         return {
             "result": str(self.result),
             "reason": self.reason,

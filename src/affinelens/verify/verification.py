@@ -11,7 +11,7 @@ import numpy as np
 
 from affinelens.api import checked_limits
 from affinelens.deadline import NEVER, Deadline, TimeIsUp
-from affinelens.domain import Case, Condition, Domain, Property, Slice, read_vnnlib
+from affinelens.domain import Condition, Domain, Property, read_vnnlib
 from affinelens.engine import choose, require_known
 from affinelens.errors import AffineLensError, Interrupted, Option
 from affinelens.network import Network, compile_model
@@ -19,6 +19,7 @@ from affinelens.progress_display import ProgressOption, shown
 from affinelens.verify.case_search import CaseSearch
 from affinelens.verify.last_operator import on_model, on_network
 from affinelens.verify.onnx_check import OnnxCheck
+from affinelens.verify.property_asked import property_asked
 from affinelens.verify.tallied_walks import TalliedWalks
 from affinelens.verify.unsafe_set import UnsafePart
 from affinelens.verify.verdict import Result, Verdict
@@ -106,7 +107,7 @@ def verify(
         )
     asked = property if isinstance(property, Domain | Property) else read_vnnlib(property)
     network = compile_model(model, until=until, inputs=asked.inputs)
-    prop = _property(asked, network, never, always)
+    prop = property_asked(asked, network, never, always)
     try:
         prop.require_sizes(network.input_size, network.output_size)
     except AffineLensError as error:
@@ -119,33 +120,6 @@ def verify(
     if walks.stopped is Status.CANCELLED:
         raise Interrupted(f"stopped by Ctrl-C; the verdict so far, {verdict}, is in .found", verdict)
     return verdict
-
-
-def _property(
-    asked: Property | Domain, network: Network, never: Condition | None, always: Condition | None
-) -> Property:
-    """A property as it is, or what must not happen on a domain as one."""
-    if isinstance(asked, Property):
-        if never is not None or always is not None:
-            raise AffineLensError(
-                "never and always speak of a domain; a property has its own condition: leave them out"
-            )
-        return asked
-    if (never is None) == (always is None):
-        given = "neither was" if never is None else "both were"
-        raise AffineLensError(
-            f"of a domain, say what is to hold there by either never=... or always=..., but {given} given"
-        )
-    condition = never if never is not None else always
-    if not isinstance(condition, Condition):
-        raise AffineLensError(
-            f"a condition is made of output(i), class_is(k) and inequalities(A, b), but got {condition!r:.60}"
-        )
-    if isinstance(asked, Slice):
-        raise AffineLensError("properties are decided on a Box or a Polytope, but got a Slice; give the box around it")
-    unsafe = condition if never is not None else ~condition
-    case = Case(asked, unsafe.normal_form(network.output_size))
-    return Property((asked.inputs,), (network.output_size,), (case,))
 
 
 @np.errstate(all="ignore")  # a bound that overflows proves nothing

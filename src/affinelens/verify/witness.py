@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -85,7 +85,16 @@ class Witness:
         return int(self.floats.holds) * (1 + int(self.floats.inside))
 
     def to_json(self) -> dict[str, Any]:
-        """The witness as plain data: exact numbers as texts, floats as numbers, cases from 1."""
+        """The witness as plain data: exact numbers as texts, floats as numbers, cases from 1.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> layers = [([[1.0]], [0.0]), ([[2.0]], [0.0])]
+        >>> verdict = al.verify(layers, al.Point([1.0]), never=al.output(0) >= 1.5)
+        >>> verdict.witness.to_json()["exact_input"]
+        ['1']
+        """
         report: dict[str, Any] = {
             "case": self.case + 1,
             "input": [float(v) for v in self.input],
@@ -104,7 +113,17 @@ class Witness:
         return report
 
     def to_vnncomp(self) -> str:
-        """The format of the VNN-COMP tools: a list of ``(X_i value)`` and ``(Y_j value)``."""
+        """The format of the VNN-COMP tools: a list of ``(X_i value)`` and ``(Y_j value)``.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> layers = [([[1.0]], [0.0]), ([[2.0]], [0.0])]
+        >>> verdict = al.verify(layers, al.Point([1.0]), never=al.output(0) >= 1.5)
+        >>> print(verdict.witness.to_vnncomp())
+        ((X_0 1.0)
+         (Y_0 2.0))
+        """
         inputs = [f"(X_{i} {float(v)!r})" for i, v in enumerate(self.input)]
         outputs = [f"(Y_{j} {float(v)!r})" for j, v in enumerate(self.output)]
         return "(" + "\n ".join([*inputs, *outputs]) + ")"
@@ -152,17 +171,23 @@ class Judge:
                     return found[-1]
         return max(found, key=lambda witness: witness.agreement, default=None)
 
-    def _forms(self, coordinates: Sequence[Fraction]) -> list[Witness]:
-        """A witness at coordinates rounded to float32, if that is one, and at the coordinates themselves."""
+    def _forms(self, coordinates: Sequence[Fraction]) -> Iterator[Witness]:
+        """Witnesses at coordinates rounded to float32, also a step into the domain, and at the coordinates themselves.
+
+        What is next to a bound is taken to the bound first: 0 tells more than the smallest number above it.
+        """
         frame = self._case.domain.frame
-        short = np.array([float(t) for t in coordinates], dtype=np.float32)
-        outside = (short <= frame.lower) | (short >= frame.upper)
-        inward = np.nextafter(short, (frame.lower / 2 + frame.upper / 2).astype(np.float32))
-        rounded = np.where(outside, inward, short).astype(np.float64)
-        forms = [[Fraction(t) for t in rounded.tolist()]] if np.isfinite(rounded).all() else []
-        if list(coordinates) not in forms:
-            forms.append(list(coordinates))
-        return [witness for witness in map(self.at, forms) if witness is not None]
+        near = np.array([float(t) for t in coordinates], dtype=np.float32)
+        low, high = frame.lower.astype(np.float32), frame.upper.astype(np.float32)
+        short = np.where(near <= np.nextafter(low, high), low, np.where(near >= np.nextafter(high, low), high, near))
+        outside = (near <= frame.lower) | (near >= frame.upper)
+        inward = np.nextafter(near, (frame.lower / 2 + frame.upper / 2).astype(np.float32))
+        rounded = [short.astype(np.float64), np.where(outside, inward, near).astype(np.float64)]
+        forms = [[Fraction(t) for t in form.tolist()] for form in rounded if np.isfinite(form).all()]
+        for number, form in enumerate((*forms, list(coordinates))):
+            witness = self.at(form) if form not in forms[:number] else None
+            if witness is not None:
+                yield witness
 
     def checked(self, witness: Witness) -> Witness:
         """With onnxruntime's evaluation, where there is one."""

@@ -84,3 +84,22 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
         al.Property((2,), (1,), (box,)).write(tmp_path / "nowhere" / "p.vnnlib")
     with pytest.raises(AffineLensError, match="nothing to write"):
         al.Property((2,), (1,), (al.Case(al.Box(-1, 1, dim=2), ()),)).write(tmp_path / "p.vnnlib")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Fraction(7), "7"),
+        (Fraction(-1, 8), "-0.125"),
+        (Fraction(1201, 100), "12.01"),
+        (Fraction(1, 10**20), "0.00000000000000000001"),
+        (Fraction(-1, 10**21), "(/ -1 1000000000000000000000)"),
+        (Fraction(-22, 7), "(/ -22 7)"),
+    ],
+)
+def test_short_decimals_are_written_as_such_and_other_numbers_as_quotients(
+    tmp_path: Path, value: Fraction, text: str
+) -> None:
+    case = al.Case(al.Box(-1, 1, dim=1), (al.output(0) >= value).normal_form(1))
+    written = al.Property((1,), (1,), (case,)).write(tmp_path / "p.vnnlib").read_text()
+    assert f"(assert (>= Y_0 {text}))" in written

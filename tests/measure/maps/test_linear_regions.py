@@ -133,3 +133,8 @@ def test_without_facets_it_is_said_how_to_have_them() -> None:
     rs = al.enumerate(random_layers([2, 4, 1], 0), SQUARE, facets=False)
     with pytest.raises(al.AffineLensError, match="facets=True"):
         rs.linear_regions()
+
+
+def test_no_regions_make_none() -> None:
+    nothing = al.enumerate(random_layers([2, 4, 1], 0), SQUARE)[[]].linear_regions()
+    assert (len(nothing), nothing.distinct_maps, nothing.sizes.tolist()) == (0, 0, [])

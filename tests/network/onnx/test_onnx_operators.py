@@ -215,6 +215,56 @@ def test_layout(nodes: Any, constants: Any, tmp_path: Path) -> None:
     agrees(nodes, constants, IMAGE, tmp_path)
 
 
+REPEATED = np.array([2, 0, 2, -1]).reshape(1, 4, 1, 1) + np.zeros((1, 4, 5, 6), np.int64)
+
+
+@pytest.mark.parametrize("reduction", ["add", "max", "min"])
+def test_scattering_that_puts_entries_together(reduction: str, tmp_path: Path) -> None:
+    constants = {"i": REPEATED, "n": whole(0, 2, 0, 2, 0, 1).reshape(1, 3, 2)}
+    nodes = [
+        node("Relu", "x", "r"), node("Slice", "r zero five two", "v"),
+        node("ScatterElements", "x i v", "e", axis=1, reduction=reduction),
+        node("Slice", "r zero three one", "u"), node("ScatterND", "e n u", "y", reduction=reduction),
+    ]  # fmt: skip
+    numbers = {"zero": whole(0), "one": whole(1), "two": whole(2), "three": whole(3), "five": whole(5)}
+    agrees(nodes, constants | numbers, IMAGE, tmp_path, opset=18)
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "noted"),
+    [
+        ("bchw,dc->bdhw", [(2, 4)], False),
+        ("bchw, hw", [(7, 6)], False),
+        ("...w,wz->z...", [(6, 3)], False),
+        ("bcij,c,jk->bik", [(4,), (6, 2)], True),
+        ("bchw,cd->bhw", [(4, 3)], True),
+        ("bchw->wc", [], False),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_einsum(equation: str, shapes: Any, noted: bool, first: bool, tmp_path: Path) -> None:
+    names, constants = [f"w{k}" for k in range(len(shapes))], [single(*shape) for shape in shapes]
+    terms, arrow, output = equation.partition("->")
+    own, *others = terms.split(",")
+    terms = ",".join([own, *others] if first else [*others, own])
+    nodes = [
+        node("Einsum", " ".join(["x", *names] if first else [*names, "x"]), "y", equation=f"{terms}{arrow}{output}")
+    ]
+    agrees(nodes, dict(zip(names, constants, strict=True)), IMAGE, tmp_path)
+    net = network(save(model(nodes, dict(zip(names, constants, strict=True)), IMAGE, kind=TensorProto.FLOAT), tmp_path))
+    assert any("Einsum" in str(note) for note in net.notes) == noted
+
+
+@pytest.mark.parametrize("new_axis", [0, 1])
+def test_sequences(new_axis: int, tmp_path: Path) -> None:
+    nodes = [
+        node("Relu", "x", "r"), node("SequenceConstruct", "x r c", "s"), node("SequenceAt", "s i", "t"),
+        node("ConcatFromSequence", "s", "h", axis=-1, new_axis=new_axis), node("ReduceSum", "h", "z"),
+        node("Add", "z t", "y"),
+    ]  # fmt: skip
+    agrees(nodes, {"c": single(*IMAGE), "i": np.array(-2)}, IMAGE, tmp_path)
+
+
 def test_affine_operators_of_scikit_learns_converters(tmp_path: Path) -> None:
     learning: dict[str, Any] = {"domain": "ai.onnx.ml"}
     nodes = [
@@ -460,6 +510,12 @@ REFUSED = [
     ([node("QuantizeLinear", "r c", "q"), node("DequantizeLinear", "q c", "y")], ["the_QuantizeLinear", "quantised"]),
     ([node("ConvInteger", "r c", "y")], ["the_ConvInteger", "quantised"]),
     ([node("SplitToSequence", "r", "y")], ["the_SplitToSequence", "sequences"]),
+    ([node("SequenceConstruct", "r x", "s"), node("Relu", "s", "y")], ["the_Relu", "is a sequence"]),
+    ([node("SequenceConstruct", "r x", "y")], ["output 'y' is a sequence"]),
+    ([node("ConcatFromSequence", "r", "y", axis=1)], ["must be a sequence"]),
+    ([node("Einsum", "r x", "y", equation="ij,ij->i")], ["the_Einsum", "several factors", "until='r'"]),
+    ([node("Einsum", "r", "y", equation="ij,jk->i")], ["the_Einsum"]),
+    ([node("ScatterElements", "r place x", "y", reduction="mul")], ["reduction by mul is not read"]),
     (
         [helper.make_node("Fancy", ["r"], ["y"], name="n", domain="vendor")],
         ["(vendor.Fancy)", "custom domain 'vendor'"],
@@ -489,6 +545,7 @@ REFUSED = [
 def test_refusals_say_what_and_where_to_cut(nodes: Any, words: list[str], tmp_path: Path) -> None:
     constants = {
         "c": np.ones(3), "flag": np.array(True), "high": np.array(2.0), "low": np.array(1.0), "nine": whole(9),
+        "place": np.zeros((1, 3), np.int64),
         "halves": whole(1, 1),
         "scales": np.ones(2, dtype=np.float32),
     }  # fmt: skip

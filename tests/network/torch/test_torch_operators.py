@@ -225,6 +225,8 @@ def test_layout(functions: Any) -> None:
     assert_same_functions(functions, SHAPES[2])
 
 
+_PLACES = torch.tensor([0, 2, 2]).reshape(1, 3, 1, 1).expand(1, 3, 7, 2)
+
 ARITHMETIC = [
     lambda x: x.mean((2, 3)),
     lambda x: x.mean(),
@@ -244,9 +246,48 @@ ARITHMETIC = [
     lambda x: x.index_add(1, torch.tensor([0, 0]), x[:, 2:], alpha=2),
     lambda x: x.clone().index_put_((torch.tensor([0, 0]), torch.tensor([1, 1])), x[0, :2], accumulate=True) ** 1,
     lambda x: F.batch_norm(x, torch.linspace(-1, 1, 4), torch.linspace(0.5, 2, 4), eps=0.1).relu(),
+    lambda x: torch.ones(1, 3, 7, 6).scatter_reduce(1, _PLACES, x, "sum"),
+    lambda x: x.scatter_reduce(1, _PLACES, x[:, 1:].relu(), "mean"),
+    lambda x: x.scatter_reduce(1, _PLACES, 2 * x, "mean", include_self=False),
+    lambda x: x.scatter_reduce(1, _PLACES, 2 * x, "amax"),
+    lambda x: x.scatter_reduce(1, _PLACES, -x, "amin", include_self=False),
+    lambda x: x.index_reduce(1, torch.tensor([0, 0]), x[:, 2:], "amax"),
+    lambda x: x.index_reduce(1, torch.tensor([1, 1]), x[:, 2:], "mean", include_self=False),
+    lambda x: torch.addbmm(x[0, 0, :, :2], x[0], torch.linspace(-1, 1, 48).reshape(4, 6, 2), beta=0.5, alpha=2),
+    lambda x: torch.ldexp(x, torch.tensor([1, -2, 3, 0, 0, 1])),
+    lambda x: torch.as_strided(2 * x, (3, 4), (5, 2), 1),
+    lambda x: torch.copysign(x, torch.tensor([1.0, -1.0, 0.0, -0.0, 2.0, -2.0])),
+    lambda x: torch.nanmean(x, 1),
+    lambda x: x.masked_scatter(torch.eye(7, 6).bool(), x.relu().flip(1)),
+    lambda x: torch.cdist(x, torch.linspace(-1, 1, 12).reshape(2, 6), p=1.0),
+    lambda x: torch.cdist(torch.linspace(-1, 1, 12).reshape(2, 6), x[0, 0], p=float("inf")),
+    lambda x: F.instance_norm(
+        x, torch.linspace(-1, 1, 4), torch.linspace(0.5, 2, 4), torch.linspace(1, 2, 4), use_input_stats=False, eps=0.1
+    ),
 ]
 
 
+# Operators whose coefficients torch computes.
+COMPUTED = [
+    lambda x: F.bilinear(x, torch.ones(1, 4, 7, 2), torch.linspace(-1, 1, 36).reshape(3, 6, 2), torch.ones(3)),
+    lambda x: F.interpolate(x, size=(4, 4), mode="bilinear", antialias=True),
+    lambda x: F.interpolate(x, size=(3, 5), mode="bicubic", antialias=True),
+    lambda x: F.grid_sample(x, torch.linspace(-1.2, 1.2, 24).reshape(1, 3, 4, 2), align_corners=False),
+    lambda x: F.grid_sample(
+        x.reshape(1, 4, 7, 2, 3), torch.linspace(-1, 1, 24).reshape(1, 2, 2, 2, 3), "nearest", "border", True
+    ),
+    lambda x: torch.linalg.solve(2 * torch.eye(7) + 1, x),
+    lambda x: torch.linalg.solve_triangular(torch.ones(7, 7).triu() + torch.eye(7), x, upper=True),
+]
+
+
+@together(COMPUTED)
+def test_coefficients_that_torch_computes_are_noted(functions: Any) -> None:
+    found = assert_same_functions(functions, SHAPES[2])
+    assert len([note for note in found.notes if "computed once" in note.text]) == len(functions)
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce.. is in beta")
 @together(ARITHMETIC)
 def test_arithmetic(functions: Any) -> None:
     assert_same_functions(functions, SHAPES[2])
@@ -305,6 +346,8 @@ ORDERED = [
     lambda x: x[0, 0, 0].median() + x[0, 0, 1, :5].median(),
     lambda x: x.kthvalue(2, 1, keepdim=True)[0],
     lambda x: torch.msort(x[0, :, 0]),
+    lambda x: x.nanmedian(3)[0] + x[0, 0, 0].nanmedian(),
+    lambda x: x.cummax(1)[0] - x[:, :, :3, :2].cummin(2)[0].sum(),
 ]  # fmt: skip
 
 
@@ -419,7 +462,15 @@ def test_means_are_exact() -> None:
         (lambda x: torch.where(x.relu() > 1, x, 2 * x), ["where", "cannot be proved", "until="]),
         (lambda x: x.max(1)[1] * 1.0, ["positions"]),
         (lambda x: x[:, torch.tensor([True, False, True, True])], ["index", "shape", "mask"]),
-        (lambda x: x.cummax(1)[0], ["cummax", "not read"]),
+        (lambda x: x.mode(1)[0], ["mode", "not read"]),
+        (lambda x: x.repeat(1, 5000).cummax(1)[0], ["cummax", "20000 entries", "more than"]),
+        (lambda x: torch.zeros(1, 2).scatter_reduce(1, torch.tensor([[0, 1, 1, 0]]), x, "prod"), ["prod", "not read"]),
+        (lambda x: F.instance_norm(x.relu().reshape(1, 2, 2)), ["own mean", "not piecewise affine", "until="]),
+        (lambda x: F.bilinear(x, x, torch.ones(2, 4, 4)), ["only i1 or i2 or i3 may depend", "constant"]),
+        (lambda x: torch.linalg.solve(x.reshape(2, 2), torch.ones(2)), ["only B may depend"]),
+        (lambda x: torch.as_strided(x.reshape(2, 2).t(), (2,), (1,)), ["as_strided", "contiguous"]),
+        (lambda x: x.masked_scatter(x > 0, x.relu()), ["mask depends on the network's input"]),
+        (lambda x: torch.where(x == 1, x, 2 * x), ["eq", "jumps"]),
         (lambda x: F.softmax(x, 0).relu(), ["softmax", "not piecewise affine"]),
         (lambda x: F.softmax(x.relu(), 0), ["softmax", "axis 0", "constant", "until='relu'"]),
         (lambda x: (x.exp(), x.abs()), ["'0' (exp), '1' (abs_1)", "until='1' chooses one"]),
@@ -486,6 +537,7 @@ def test_batch_norm_without_running_statistics_is_named() -> None:
         nn.Sequential(nn.Linear(2, 2), nn.GELU()),
         nn.Sequential(nn.Linear(2, 2), nn.Conv2d(1, 1, 3)),
         nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3, track_running_stats=False)),
+        torch.jit.ScriptModule(),
     ],
 )
 def test_what_users_did_shows_no_inner_causes(module: Any) -> None:

@@ -13,7 +13,7 @@ from itertools import product
 from typing import TypeAlias
 
 from affinelens.domain.box import Box
-from affinelens.domain.frame import Domain, EmptyDomainError, SinglePointError
+from affinelens.domain.domain import Domain, EmptyDomainError, SinglePointError
 from affinelens.domain.numbers import from_fractions, outward
 from affinelens.domain.point import Point
 from affinelens.domain.polytope import Polytope

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import prod
 from pathlib import Path
 
-from affinelens.domain.frame import Domain
+from affinelens.domain.domain import Domain
 from affinelens.domain.vnnlib.writer import vnnlib_text
 from affinelens.errors import AffineLensError
 from affinelens.files.output_file import cannot_be_written
@@ -45,7 +45,20 @@ class Constraint:
     strict: bool = False
 
     def value(self, x: Sequence[Fraction], y: Sequence[Fraction]) -> Fraction:
-        """The left-hand side at an input and its output."""
+        """The left-hand side at an input and its output.
+
+        Parameters
+        ----------
+        x, y
+            The input and its output, a number an entry; fractions give exact results.
+
+        Examples
+        --------
+        >>> from affinelens.domain import Constraint
+        >>> from fractions import Fraction
+        >>> Constraint(((0, Fraction(1)),), ((0, Fraction(-2)),), Fraction(3)).value([Fraction(1, 2)], [Fraction(1)])
+        Fraction(3, 2)
+        """
         total = self.constant
         for terms, values in ((self.inputs, x), (self.outputs, y)):
             for index, coefficient in terms:
@@ -53,7 +66,21 @@ class Constraint:
         return total
 
     def holds(self, x: Sequence[Fraction], y: Sequence[Fraction]) -> bool:
-        """Whether it holds at an input and its output, exactly."""
+        """Whether it holds at an input and its output, exactly.
+
+        Parameters
+        ----------
+        x, y
+            The input and its output, a number an entry; fractions give exact results.
+
+        Examples
+        --------
+        >>> from affinelens.domain import Constraint
+        >>> from fractions import Fraction
+        >>> positive = Constraint((), ((0, Fraction(1)),), Fraction(0), strict=True)  # Y_0 > 0
+        >>> positive.holds([], [Fraction(0)]), positive.holds([], [Fraction(1, 3)])
+        (False, True)
+        """
         value = self.value(x, y)
         return value > 0 if self.strict else value >= 0
 
@@ -99,7 +126,21 @@ class Case:
     condition: tuple[tuple[Constraint, ...], ...]
 
     def holds(self, x: Sequence[Fraction], y: Sequence[Fraction]) -> bool:
-        """Whether the condition holds at an input of the domain and its output, exactly."""
+        """Whether the condition holds at an input of the domain and its output, exactly.
+
+        Parameters
+        ----------
+        x, y
+            The input and its output, a number an entry; fractions give exact results.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> far = (al.output(0) >= 3) | (al.output(0) <= -3)
+        >>> case = al.Case(al.Box(-1, 1, dim=1), far.normal_form(1))
+        >>> case.holds([1], [-4]), case.holds([1], [2])
+        (True, False)
+        """
         return any(all(constraint.holds(x, y) for constraint in conjunction) for conjunction in self.condition)
 
 
@@ -147,10 +188,23 @@ class Property:
     def require_sizes(self, inputs: int, outputs: int) -> None:
         """Refuse a network that does not have the property's inputs and outputs.
 
+        Parameters
+        ----------
+        inputs, outputs
+            How many the network has.
+
         Raises
         ------
         AffineLensError
             If the numbers differ; :func:`affinelens.verify` asks first.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> al.Property((1,), (1,), ()).require_sizes(2, 1)
+        Traceback (most recent call last):
+            ...
+        affinelens.errors.AffineLensError: the property speaks of 1 inputs but the network has 2; ...
         """
         for word, own, other in (("inputs", self.inputs, inputs), ("outputs", self.outputs, outputs)):
             if own != other:

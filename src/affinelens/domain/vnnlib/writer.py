@@ -100,7 +100,7 @@ def _comparison(terms: Sequence[tuple[Fraction, str]], constant: Fraction, *, st
 
 def _number(value: Fraction) -> str:
     """A number exactly: a decimal where it is a short one, otherwise a quotient."""
-    if value.denominator == 1 or not 10**20 % value.denominator:
+    if not 10**20 % value.denominator:
         whole, places = value, 0
         while whole.denominator > 1:
             whole, places = whole * 10, places + 1

@@ -84,7 +84,8 @@ def _on_output(network: Network, threshold: float) -> float:
         return log(threshold) - log1p(-threshold)
     if cut.kind is NoteKind.TANH_CUT_OFF and -1 < threshold < 1:
         return atanh(threshold)
+    values = {NoteKind.SIGMOID_CUT_OFF: "lie between 0 and 1", NoteKind.TANH_CUT_OFF: "lie between -1 and 1"}
     raise AffineLensError(
-        f"a threshold of {threshold:g} is none of the model's last operator ({cut}); a sigmoid's is between 0 and 1, a "
-        f"tanh's between -1 and 1, and a softmax has none: compare its outputs, or cut the model before it"
+        f"a threshold of {threshold:g} cannot be taken behind the model's last operator, {cut.place}, whose values "
+        f"{values.get(cut.kind, 'depend on all outputs')}; give one of its values, or cut the model before it"
     )

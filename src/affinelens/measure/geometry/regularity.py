@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from affinelens.array_types import Floats
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Words
 from affinelens.measure.geometry.shared_sides import shared_sides
 from affinelens.measure.geometry.volumes import relative_volumes
 from affinelens.regions import Regions, kept
@@ -54,7 +54,9 @@ def regularity(regions: Regions) -> Regularity:
     if regions.domain.dim != 2:
         raise AffineLensError(
             f"regularity is that of a partition of a plane, but the domain has dimension {regions.domain.dim}; "
-            f"enumerate on a Slice of dimension 2"
+            "enumerate on ",
+            Words("a Slice", "one given by --slice-axes or --through"),
+            " of dimension 2",
         )
     if regions.status is not Status.COMPLETE:
         raise AffineLensError("regularity is that of a complete partition; enumerate without limits")

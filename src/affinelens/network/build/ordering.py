@@ -1,4 +1,7 @@
-"""Sorting: a network of comparators, each of which is one maximum; the smaller of two is their sum less the larger."""
+"""Sorting, by a network of comparators, and running maxima.
+
+A comparator is one maximum; the smaller of two is their sum less the larger.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import numpy as np
 
 from affinelens.errors import AffineLensError
 from affinelens.network.build.builder import GraphBuilder, Tensor
-from affinelens.network.build.nonlinear import group_maximum
+from affinelens.network.build.nonlinear import group_maximum, maximum, negated
 from affinelens.network.linear_map import Sparse
 
 # Comparators of all rows together.
@@ -29,6 +32,24 @@ def ordered(builder: GraphBuilder, tensor: Tensor, axis: int, wanted: Sequence[i
     for comparators in rounds:
         tensor = _compared(builder, tensor, axis, comparators, name)
     return builder.rearrange(tensor, np.take(tensor.positions, wanted, axis))
+
+
+def running_maximum(builder: GraphBuilder, tensor: Tensor, axis: int, name: str) -> Tensor:
+    """Along an axis the largest of every entry and those before it."""
+    count = tensor.shape[axis]
+    if tensor.size > _MOST_COMPARATORS:
+        raise AffineLensError(
+            f"running maxima of {tensor.size} entries take as many comparisons, more than the {_MOST_COMPARATORS} "
+            f"accepted"
+        )
+    entries = [builder.rearrange(tensor, np.take(tensor.positions, [place], axis)) for place in range(count)]
+    for place in range(1, count):
+        entries[place] = maximum(builder, [entries[place - 1], entries[place]], name)
+    return builder.concatenate(entries, axis) if entries else tensor
+
+
+def running_minimum(builder: GraphBuilder, tensor: Tensor, axis: int, name: str) -> Tensor:
+    return negated(builder, running_maximum(builder, negated(builder, tensor), axis, name))
 
 
 def _compared(builder: GraphBuilder, tensor: Tensor, axis: int, comparators: Sequence[Comparator], name: str) -> Tensor:

@@ -20,7 +20,7 @@ from affinelens.network.build.values import Constant, lifted
 from affinelens.network.canonical import Network
 from affinelens.network.note import rounded_input
 from affinelens.network.onnx.model_file import FLOATS, Node, number_type, onnx, read_model, read_opset, type_name
-from affinelens.network.onnx.node_call import NodeCall, NodeReplay
+from affinelens.network.onnx.node_call import NodeCall, NodeReplay, tensor_value
 from affinelens.network.onnx.node_table import OPERATORS, PASSIVE
 
 
@@ -69,7 +69,7 @@ def _network(
         made = OPERATORS.run(NodeCall(replay, node), tail=node is tail)
         for key, value in zip(node.outputs, made if isinstance(made, list) else [made], strict=False):
             replay.define(key, value)
-    return builder.finish(lifted(builder, replay.named(output)))
+    return builder.finish(lifted(builder, tensor_value(replay.named(output), f"output {output!r:.60}")))
 
 
 def _output(graph: onnx.GraphProto, nodes: Sequence[Node]) -> str:

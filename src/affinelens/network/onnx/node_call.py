@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from affinelens.errors import AffineLensError
 from affinelens.network.build.builder import GraphBuilder, Tensor
@@ -54,7 +55,14 @@ class NodeCall(Call):
     def value(self, key: int) -> Value:
         if not self.has(key):
             raise AffineLensError(f"input {key} is missing")
-        return self.replay.named(self.node.inputs[key])
+        return tensor_value(self.replay.named(self.node.inputs[key]), f"input {key}")
+
+    def sequence(self, key: int) -> tuple[Value, ...]:
+        """An input that is a sequence of at least one tensor."""
+        held: Any = self.replay.named(self.node.inputs[key]) if self.has(key) else None
+        if not isinstance(held, tuple) or not held:
+            raise AffineLensError(f"input {key} must be a sequence of tensors")
+        return held
 
     def given(self) -> list[int]:
         """The positions of the inputs that are given."""
@@ -106,8 +114,16 @@ class NodeCall(Call):
         if "Quantize" in operator or "QLinear" in operator or operator.endswith("Integer"):
             return "quantised operators round and are not piecewise affine; export the model before quantisation"
         if "Sequence" in operator or operator.startswith("Optional"):
-            return "sequences and optional values are not read; tensors are needed"
+            return "sequences that are built up step by step and optional values are not read; tensors are needed"
         return super().why_unread()
+
+
+def tensor_value(value: Any, what: str) -> Value:
+    """A value that is a single tensor, and no sequence of them."""
+    if isinstance(value, tuple):
+        raise AffineLensError(f"{what} is a sequence; a tensor is needed")
+    found: Value = value
+    return found
 
 
 def number(attribute: str, default: float) -> Operator:

@@ -17,7 +17,7 @@ from affinelens.network.build.shapes import checked_axis
 from affinelens.network.build.values import Comparison, Constant, RefusedError, Value
 from affinelens.network.note import rounds
 from affinelens.network.onnx import image_nodes as images
-from affinelens.network.onnx import learning_nodes
+from affinelens.network.onnx import joining_nodes, learning_nodes
 from affinelens.network.onnx.model_file import FLOATS, TensorProto, read_tensor, type_name
 from affinelens.network.onnx.node_call import NodeCall, flag, number
 from affinelens.network.onnx.reference import MEASURES, MOVES, RESHAPES, fold, measured, moved, same_entries
@@ -231,6 +231,7 @@ OPERATORS = Operators(
         **dict.fromkeys(MEASURES, measured),
         **dict.fromkeys(MOVES, moved),
         **dict.fromkeys(RESHAPES, same_entries),
+        **joining_nodes.OPERATORS,
     },
     fold,
 )

@@ -71,16 +71,19 @@ def measured(call: NodeCall) -> list[Constant]:
 
 def same_entries(call: NodeCall) -> Value:
     """The value in its new shape."""
+    return reshaped(call.builder, call.value(0), result_shape(call))
+
+
+def result_shape(call: NodeCall) -> Shape:
+    """The shape of the (first) result, where that does not depend on values."""
     shape = _shapes(call)[0]
     if shape is None:
         raise AffineLensError("the shape of the result depends on the network's input; it must be constant")
-    return reshaped(call.builder, call.value(0), shape)
+    return shape
 
 
 def moved(call: NodeCall) -> list[Value]:
     """What the operator makes of its tensors by moving entries."""
-    if call.node.text("reduction", "none") != "none":
-        raise AffineLensError("a reduction of entries is not read; only moving them is")
     schema = _schema(call)
     positions = Positions(call.builder)
     arrays = {

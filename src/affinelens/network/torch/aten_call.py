@@ -10,21 +10,26 @@ from functools import cache
 from math import prod
 from typing import Any
 
+import numpy as np
 import torch
 from torch.fx.node import Node, map_arg
 from torch.utils._pytree import tree_map
 
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.positions import Positions
-from affinelens.network.build.replay import Call, Operator, Replay
+from affinelens.network.build.replay import Call, Operator, Replay, holds_tensor
 from affinelens.network.build.shapes import Shape, require_size
 from affinelens.network.build.values import Comparison, Constant, RefusedError, Value, lifted
+from affinelens.network.linear_map import Sparse
+from affinelens.network.note import evaluated
 from affinelens.network.torch.exported_node import ExportedNode
 
 # The largest size whose positions float32 counts exactly.
 _COUNTED_BY_FLOAT32 = 2**24
 # Arguments that say where entries are, and not what they are.
 _PLACES = {"index", "indices", "mask", "repeats"}
+# Arguments in which operators whose coefficients torch computes are linear.
+_LINEAR_IN = {"B", "i1", "i2", "i3", "input", "self"}
 _OPEN = "the shape of the result depends on values, as with a boolean mask; index by integer positions"
 
 
@@ -130,12 +135,45 @@ class AtenCall(Call):
         names = list(_arguments(node.target))
         given = dict(self.replay.resolved({**dict(zip(names, node.args, strict=False)), **node.kwargs}))
         for argument, value in given.items():
+            if argument in _PLACES and holds_tensor(value):
+                raise RefusedError(
+                    f"{argument} depends on the network's input; which entries are taken must be constant"
+                )
             if argument not in _PLACES:
                 given[argument] = tree_map(lambda leaf: self._counted(leaf, positions), value)
         count = len(node.args)
         found = node.target(*list(given.values())[:count], **{key: given[key] for key in names[count:] if key in given})
         moved = [positions.moved(each.cpu().numpy()) for each in ([found] if single else found)]
         return moved[0] if single else tuple(moved)
+
+    def linear_in_one(self) -> Any:
+        """The (first) result of an operator that is linear in each of its tensors, all but one of them constants.
+
+        Its coefficients are what torch makes of unit vectors, in float64.
+        """
+        node = self.node.node
+        names = list(_arguments(node.target))
+        given = dict(self.replay.resolved({**dict(zip(names, node.args, strict=False)), **node.kwargs}))
+        varying = [argument for argument, value in given.items() if holds_tensor(value)]
+        if len(varying) != 1 or varying[0] not in _LINEAR_IN:
+            read = " or ".join(sorted(_LINEAR_IN & set(names)))
+            raise RefusedError(f"only {read} may depend on the network's input; what stands beside it must be constant")
+        source = self.tensor(varying[0])
+        require_size(source.size * prod(self.shape), "the matrix of a linear operator")
+        count, columns = len(node.args), []
+        wide = {argument: _in_float64(value) for argument, value in given.items()}
+        for unit in torch.eye(source.size, dtype=torch.float64):
+            wide[varying[0]] = unit.reshape(source.shape)
+            found = node.target(
+                *list(wide.values())[:count], **{key: wide[key] for key in names[count:] if key in wide}
+            )
+            columns.append((found if isinstance(found, torch.Tensor) else found[0]).flatten())
+        matrix = torch.stack(columns, 1).numpy()
+        self.builder.note(evaluated(self.name, self.node.operator.strip("_")))
+        rows, used = np.nonzero(matrix)
+        starts = np.cumsum([0, *np.bincount(rows, minlength=len(matrix))])
+        result = self.builder.linear(source, Sparse(starts, used, matrix[rows, used], source.size), self.shape)
+        return result if isinstance(node.meta["val"], torch.Tensor) else (result,)
 
     def _counted(self, leaf: Any, positions: Positions) -> Any:
         """The positions of a tensor's entries, in a type that the operator takes; what holds no entries stays."""
@@ -155,6 +193,13 @@ def _arguments(target: Any) -> dict[str, tuple[int, Any]]:
         entry.name: (position, entry.default_value if entry.has_default_value() else None)
         for position, entry in enumerate(target._schema.arguments)
     }
+
+
+def _in_float64(value: Any) -> Any:
+    """Real tensors in float64, on the processor; anything else as it is."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.cpu().double() if value.is_floating_point() else value.cpu()
 
 
 def flag(argument: str) -> Operator:

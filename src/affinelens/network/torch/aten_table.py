@@ -15,8 +15,8 @@ from affinelens.network.build import nonlinear, operators, ordering, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.comparison import compare, negation
 from affinelens.network.build.replay import Operator, Operators, always, does, first_of, name, numbers, tensor, value
+from affinelens.network.build.scattering import scattered
 from affinelens.network.build.values import Comparison, RefusedError
-from affinelens.network.linear_map import Sparse
 from affinelens.network.note import combined, rounds
 from affinelens.network.torch import image_operators as images
 from affinelens.network.torch.aten_call import AtenCall, constant, flag
@@ -152,7 +152,7 @@ def _extremum(call: AtenCall, *, largest: bool) -> Any:
 
 def _ranked(call: AtenCall) -> Any:
     """topk, sort, msort, median and kthvalue: the entries of some ranks along an axis, of which 0 is the largest's."""
-    source, operator = call.tensor("self"), call.node.operator
+    source, operator = call.tensor("self"), call.node.operator.removeprefix("nan")
     whole = call.given("dim") is None and operator in ("median", "msort")
     axis = 0 if whole else call.axis()
     if whole and operator == "median":
@@ -197,21 +197,86 @@ def _added(call: AtenCall) -> Tensor:
     if call.node.operator == "index_add":
         amount = call.builder.scale(call.tensor("source"), call.numbers("alpha"))
         return _accumulated(call, amount, lambda places: places.index_select(axis, index))
-    amount = call.tensor("src")
-    within = amount.positions[tuple(slice(size) for size in index.shape)]
-    return _accumulated(call, call.builder.rearrange(amount, within), lambda places: places.gather(axis, index))
+    return _accumulated(call, _as_large_as(call, "src", index), lambda places: places.gather(axis, index))
 
 
-def _accumulated(call: AtenCall, amount: Tensor, chosen: Callable[[torch.Tensor], torch.Tensor]) -> Tensor:
-    """The operator's tensor with an amount added at the places that are chosen of its own."""
+def _reduced(call: AtenCall) -> Tensor:
+    """scatter_reduce and index_reduce: entries put together with those that are brought to their places."""
+    axis, index = call.axis(), call.given("index").cpu()
+    how, with_own = call.given("reduce"), bool(call.given("include_self"))
+    if call.node.operator == "index_reduce":
+        return _accumulated(
+            call, call.tensor("source"), lambda places: places.index_select(axis, index), how, with_own=with_own
+        )
+    amount = _as_large_as(call, "src", index)
+    return _accumulated(call, amount, lambda places: places.gather(axis, index), how, with_own=with_own)
+
+
+def _as_large_as(call: AtenCall, argument: str, index: torch.Tensor) -> Tensor:
+    """The entries of a tensor that an index takes part of."""
+    source = call.tensor(argument)
+    return call.builder.rearrange(source, source.positions[tuple(slice(size) for size in index.shape)])
+
+
+def _accumulated(
+    call: AtenCall,
+    amount: Tensor,
+    chosen: Callable[[torch.Tensor], torch.Tensor],
+    how: str = "sum",
+    *,
+    with_own: bool = True,
+) -> Tensor:
+    """The operator's tensor put together with an amount at the places that are chosen of its own."""
     target = call.tensor("self")
-    places = chosen(torch.arange(target.size).reshape(target.shape)).numpy()
-    amount = call.builder.broadcast(amount, places.shape)
-    order = np.argsort(places.ravel(), kind="stable")
-    counts = np.bincount(places.ravel(), minlength=target.size)
-    starts = np.cumsum([0, *counts])
-    summed = call.builder.linear(amount, Sparse(starts, order, np.ones(len(order)), amount.size), target.shape)
-    return call.builder.add(target, summed)
+    places = chosen(torch.from_numpy(target.positions)).numpy()
+    return scattered(call.builder, target, amount, places, how, call.name, with_own=with_own)
+
+
+def _sum_of_products(call: AtenCall) -> Tensor:
+    """addbmm: the matrix products of a batch, added up."""
+    builder, (alpha, beta) = call.builder, _factors(call)
+    product = operators.matrix_product(builder, call.value("batch1"), call.value("batch2"))
+    summed = builder.scale(builder.sum_over(product, [0], keep=False), alpha)
+    return builder.add(builder.scale(call.tensor("self"), beta), summed)
+
+
+def _restrided(call: AtenCall) -> Any:
+    """as_strided, of entries that lie in memory one after the other as the network has them."""
+    source = ExportedNode(call.node.inputs[0]).result
+    if not source.is_contiguous() or source.storage_offset():
+        raise RefusedError("as_strided is read of a contiguous tensor alone; write it with slices")
+    return call.moved()
+
+
+def _with_sign_of(call: AtenCall) -> Tensor:
+    """copysign, by the signs of constants."""
+    sizes = nonlinear.absolute(call.builder, call.tensor("self"), call.name)
+    return call.builder.scale(sizes, np.copysign(1.0, call.numbers("other")))
+
+
+def _instance_norm(call: AtenCall) -> Tensor:
+    if call.given("use_input_stats"):
+        raise RefusedError("a norm by the input's own mean and variance is not piecewise affine; running ones are read")
+    return _batch_norm(call)
+
+
+def _same(call: AtenCall) -> torch.Tensor:
+    """Whether entries are equal; of a tensor and itself that is no question, as nan is no number of a network."""
+    node = call.node.node
+    if node.args[0] is not node.args[1]:
+        raise RefusedError(call.why_unread())
+    return torch.full(call.shape, call.node.operator == "eq")
+
+
+def _distances(call: AtenCall) -> Tensor:
+    """cdist: a norm of the difference of every row of one tensor and every row of another."""
+    builder, first, second = call.builder, call.tensor("x1"), call.tensor("x2")
+    first = builder.reshape(first, (*first.shape[:-1], 1, first.shape[-1]))
+    second = builder.reshape(second, (*second.shape[:-2], 1, *second.shape[-2:]))
+    difference = builder.subtract(first, second)
+    return nonlinear.norm_over(
+        builder, difference, [len(difference.shape) - 1], float(call.given("p")), call.name, keep=False
+    )
 
 
 def _order(call: AtenCall) -> float:
@@ -242,15 +307,23 @@ _TABLE: dict[str, Operator] = {
     "_native_batch_norm_legit_no_training": first_of(_batch_norm),
     "abs": does(nonlinear.absolute, tensor("self"), name),
     "add": does(GraphBuilder.add, tensor("self"), _scaled_other),
+    "_cdist_forward": _distances,
+    "addbmm": _sum_of_products,
     "addmm": does(operators.affine_product, value("mat1"), value("mat2"), value("self"), _factors),
     "addmv": does(operators.affine_product, value("mat"), value("vec"), value("self"), _factors),
     "baddbmm": does(operators.affine_product, value("batch1"), value("batch2"), value("self"), _factors),
     "cat": _concatenate,
+    "as_strided": _restrided,
+    "copysign": _with_sign_of,
+    "cummax": first_of(does(ordering.running_maximum, tensor("self"), AtenCall.axis, name)),
+    "cummin": first_of(does(ordering.running_minimum, tensor("self"), AtenCall.axis, name)),
     "cumsum": does(GraphBuilder.running_sum, tensor("self"), AtenCall.axis),
     "dot": does(operators.matrix_product, value("self"), value("tensor")),
     "fill": _filled,
     "getitem": _item,
     "index_put": _written,
+    "instance_norm": _instance_norm,
+    "ldexp": does(GraphBuilder.scale, tensor("self"), lambda call: np.exp2(call.numbers("other"))),
     "lerp": does(operators.interpolated, value("self"), value("end"), value("weight")),
     "pow": does(operators.power, value("self"), value("exponent")),
     "hardsigmoid": _hard_sigmoid,
@@ -278,8 +351,10 @@ _TABLE: dict[str, Operator] = {
     **_each("le lt", does(compare, value("other"), value("self"))),
     **_each("bitwise_not logical_not", does(negation, value("self"))),
     **_each("isinf isnan zero zeros_like", _nothing),
-    **_each("kthvalue median msort sort topk", _ranked),
+    **_each("kthvalue median msort nanmedian sort topk", _ranked),
     **_each("index_add scatter_add", _added),
+    **_each("index_reduce scatter_reduce", _reduced),
+    **_each("eq ne", _same),
     **_each("bmm mm", does(operators.matrix_product, value("self"), value("mat2"))),
     **_each("clamp clamp_max clamp_min clip", _CLAMP),
     **_each("div true_divide", _divide),
@@ -298,11 +373,15 @@ _TABLE: dict[str, Operator] = {
     **_each("upsample_bilinear2d upsample_linear1d upsample_trilinear3d", images.resized),
     **_each("_to_copy _unsafe_view alias clone contiguous detach flatten lift_fresh_copy", _reshape),
     **_each("reshape squeeze unflatten unsqueeze view", _reshape),
+    # Operators that are linear in each of their tensors.
+    **_each("_linalg_solve_ex _trilinear _upsample_bicubic2d_aa _upsample_bilinear2d_aa", AtenCall.linear_in_one),
+    **_each("grid_sampler_2d grid_sampler_3d linalg_solve_triangular", AtenCall.linear_in_one),
     # Operators whose every result is one of the tensors' entries, or zero.
     **_each("atleast_1d atleast_2d atleast_3d copy diag diag_embed diagonal_scatter index_copy", AtenCall.moved),
     **_each("select_scatter slice_scatter", AtenCall.moved),
     **_each("_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d", AtenCall.moved),
     **_each("channel_shuffle chunk diagonal expand flip gather im2col index index_select narrow", AtenCall.moved),
+    **_each("masked_scatter", AtenCall.moved),
     **_each("permute pixel_shuffle pixel_unshuffle repeat repeat_interleave roll rot90 select slice", AtenCall.moved),
     **_each("reflection_pad1d reflection_pad2d reflection_pad3d", AtenCall.moved),
     **_each("replication_pad1d replication_pad2d replication_pad3d", AtenCall.moved),

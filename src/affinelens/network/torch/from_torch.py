@@ -101,6 +101,10 @@ class Example:
         fixed: Mapping[str, Any] | None = None,
         inputs: int | None = None,
     ) -> None:
+        if isinstance(module, torch.jit.ScriptModule):
+            raise AffineLensError(
+                "a TorchScript module cannot be exported; give the module that it was made of, or an ONNX file"
+            )
         _require_plain_parameters(module)
         self.shape, self.guessed = (
             _inferred_shape(module, inputs) if input_shape is None else (checked_shape(input_shape), False)
