@@ -8,6 +8,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,13 @@ def damage(run: Path, generator: np.random.Generator) -> str:
     return kinds[int(generator.integers(len(kinds)))](run, generator)
 
 
-def run_escapes(samples: list[Path], folder: Path, count: int, seed: int) -> Iterator[tuple[int, str, str, Exception]]:
+def run_escapes(
+    samples: list[Path],
+    folder: Path,
+    count: int,
+    seed: int,
+    watch: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Iterator[tuple[int, str, str, Exception]]:
     """Of so many damaged copies, what fails with anything but AffineLens' own error: number, place, question, error."""
     for number in range(count):
         generator = np.random.default_rng([seed, number])
@@ -58,7 +65,8 @@ def run_escapes(samples: list[Path], folder: Path, count: int, seed: int) -> Ite
         while questions:
             name, ask = questions.popitem()
             try:
-                found = ask()
+                with watch():
+                    found = ask()
             except al.AffineLensError as error:
                 assert "\n" not in str(error)  # noqa: PT017 (an answer is fine as well)
             except Exception as error:
