@@ -27,21 +27,21 @@ def _ring(*_: Any) -> None:
 def watched(seconds: float = 10.0, megabytes: int = 1024) -> Iterator[None]:
     """Raise an `OverrunError` for a call inside that takes longer, or more memory, whatever else came of it.
 
-    Only in the main thread. A call that hangs where no Python runs ends the process, with its stack printed.
+    Time is the processor's, so that others on the machine do not matter. Only in the main thread. A call that hangs where no Python runs ends the process, with its stack printed.
     """
-    before, peak = time.perf_counter(), _peak_memory()
-    faulthandler.dump_traceback_later(4 * seconds, exit=True)
-    previous = signal.signal(signal.SIGALRM, _ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before, peak = time.process_time(), _peak_memory()
+    faulthandler.dump_traceback_later(20 * seconds, exit=True)
+    previous = signal.signal(signal.SIGPROF, _ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     except _Alarm:
         raise OverrunError(f"was still at it after {seconds:g} s") from None
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
         faulthandler.cancel_dump_traceback_later()
-        taken, more = time.perf_counter() - before, _peak_memory() - peak
+        taken, more = time.process_time() - before, _peak_memory() - peak
         if taken > seconds:
             raise OverrunError(f"took {taken:.1f} s")
         if more > megabytes:
