@@ -104,3 +104,17 @@ def test_regions_too_thin_for_float64_are_weighed_alone_or_not_at_all() -> None:
     assert not any(np.isnan(value) for value in found.values())
     assert "volume_entropy" not in found
     assert found["output_0_max"] >= found["output_0_min"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_whose_products_overflow_warn_nowhere(seed: int) -> None:
+    """Weights of all magnitudes: audits, measures and maps say nothing but their results."""
+    generator = np.random.default_rng(seed)
+    layers = [
+        (np.sign(weight) * 10.0 ** generator.uniform(-140, 140, weight.shape), bias)
+        for weight, bias in random_layers([2, 6, 5, 2], seed=seed)
+    ]
+    rs = al.enumerate(layers, al.Box(-1, 1, dim=2), vertices=True)
+    assert rs.audit(samples=20).passed
+    assert not any(np.isnan(value) for value in rs.metrics().values())
+    assert rs.adjacency().pairs.shape[1] == 2
