@@ -14,9 +14,12 @@ from affinelens.errors import AffineLensError
 
 _NUMBERS = [0, 1, 0x7F, 0x80, 0xFF, 0x28, 0x29, 0x2E, 0x30, 0x39, 0x5B, 0x7B]
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*|[-+]?[0-9][0-9.eE+-]*")
-_VALUES = b"""0 -1 1 2 3 7 1e400 -1e-400 1e99999999 0.1 1/3 1/0 nan inf -inf NaN null true 18446744073709551615
-9223372036854775808 4294967296 100000000000 33554432 []  {} "" [[]] {"a":1} F8_E4M3 F8_E8M0 F4 BF16 F16 F64 I64 U64 BOOL C64
-<f8 >f8 <f2 <i8 |b1 |O <c16 |S8 <U4 <M8[s] |V8 <g x""".split() + [b"9" * 5000, b"-" + b"1" * 400, b"0." + b"3" * 700, b"\xc2\xb2", b""]
+_VALUES = [
+    *b"0 -1 1 2 3 7 1e400 -1e-400 1e99999999 0.1 1/3 1/0 nan inf -inf NaN null true 18446744073709551615".split(),
+    *b'9223372036854775808 4294967296 100000000000 33554432 [] {} "" [[]] {"a":1}'.split(),
+    *b"F8_E4M3 F8_E8M0 F4 BF16 F16 F64 I64 U64 BOOL C64 <f8 >f8 <f2 <i8 |b1 |O <c16 |S8 <U4 <M8[s] |V8 <g x".split(),
+    *(b"9" * 5000, b"-" + b"1" * 400, b"0." + b"3" * 700, b"\xc2\xb2", b""),
+]
 
 
 def mutated_words(content: bytes, generator: np.random.Generator) -> bytes:

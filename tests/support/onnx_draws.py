@@ -256,6 +256,174 @@ def flatten(rng: np.random.Generator) -> Drawn:
     return node("Flatten", "x", "y", **_maybe(rng, "axis", axis, 0.8)), {}, [2, 3, 4], opset
 
 
+def matrix_product(rng: np.random.Generator) -> Drawn:
+    """Vectors, matrices and stacks of them, broadcast, on either side."""
+    inner = int(rng.integers(1, 5))
+    leading = [[], [2], [1, 3], [2, 1]]
+    left = [*leading[int(rng.integers(4))], int(rng.integers(1, 4)), inner] if rng.random() < 0.8 else [inner]
+    right = [*leading[int(rng.integers(4))], inner, int(rng.integers(1, 4))] if rng.random() < 0.8 else [inner]
+    if rng.random() < 0.5:
+        return node("MatMul", "x w", "y"), {"w": _numbers(rng, *right)}, left, _opset(rng, 7)
+    return node("MatMul", "w x", "y"), {"w": _numbers(rng, *left)}, right, _opset(rng, 7)
+
+
+def gemm_turned(rng: np.random.Generator) -> Drawn:
+    """Both factors transposed or not, the constant one on either side, with and without an addend."""
+    rows, inner, width = _several(rng, 3, 1, 4)
+    turned = [int(rng.integers(2)) for _ in range(2)]
+    first, second = ([rows, inner][:: 1 - 2 * turned[0]], [inner, width][:: 1 - 2 * turned[1]])
+    attributes = {
+        **_maybe(rng, "transA", turned[0], 1.0 if turned[0] else 0.5),
+        **_maybe(rng, "transB", turned[1], 1.0 if turned[1] else 0.5),
+        **_maybe(rng, "alpha", float(rng.normal())),
+        **_maybe(rng, "beta", float(rng.choice([0.0, 1.0, rng.normal()]))),
+    }
+    opset = _opset(rng, 7)
+    addend = [(), (1, 1), (width,), (rows, 1), (rows, width)][int(rng.integers(5))]
+    constants = {"c": _numbers(rng, *addend)}
+    names = "c" if opset < 11 or rng.random() < 0.7 else ""
+    if rng.random() < 0.5:
+        return node("Gemm", f"x w {names}", "y", **attributes), {"w": _numbers(rng, *second), **constants}, first, opset
+    return node("Gemm", f"w x {names}", "y", **attributes), {"w": _numbers(rng, *first), **constants}, second, opset
+
+
+def clip(rng: np.random.Generator) -> Drawn:
+    opset = _opset(rng, 7)
+    low, high = sorted(rng.normal(size=2).tolist())
+    if opset < 11:
+        bounds = {**_maybe(rng, "min", low), **_maybe(rng, "max", high)}
+        return node("Clip", "x", "y", **bounds), {}, [1, 3, 2], opset
+    names = ["x l h", "x l", "x - h", "x"][int(rng.integers(4))]
+    return node("Clip", names, "y"), {"l": np.float32(low), "h": np.float32(high)}, [1, 3, 2], opset
+
+
+def prelu(rng: np.random.Generator) -> Drawn:
+    slope = [(3, 1, 1), (1,), (2,), (3, 2, 2), (1, 3, 1, 1), (1, 1)][int(rng.integers(6))]
+    return node("PRelu", "x s", "y"), {"s": _numbers(rng, *slope)}, [1, 3, 2, 2], _opset(rng, 7)
+
+
+def concat(rng: np.random.Generator) -> Drawn:
+    axis = int(rng.integers(-3, 3))
+    shape = [2, 3, 2]
+    other = list(shape)
+    other[axis] = int(rng.integers(1, 4))
+    names = " ".join(rng.permutation(["x", "c", "x"]).tolist())
+    return node("Concat", names, "y", axis=axis), {"c": _numbers(rng, *other)}, shape, _opset(rng, 7)
+
+
+def running_sum(rng: np.random.Generator) -> Drawn:
+    attributes = {**_maybe(rng, "exclusive", int(rng.integers(2))), **_maybe(rng, "reverse", int(rng.integers(2)))}
+    axis = np.array(rng.integers(-3, 3), dtype=rng.choice([np.int32, np.int64]))
+    return node("CumSum", "x a", "y", **attributes), {"a": axis}, [2, 3, 2], _opset(rng, 11)
+
+
+def top(rng: np.random.Generator) -> Drawn:
+    axis, opset = int(rng.integers(-3, 3)), _opset(rng, 10)
+    shape = [2, 3, 4]
+    attributes = _maybe(rng, "axis", axis, 1.0)
+    if opset >= 11:
+        attributes |= _maybe(rng, "largest", int(rng.integers(2)))
+    count = np.array([int(rng.integers(1, shape[axis] + 1))])
+    return node("TopK", "x k", "y i", **attributes), {"k": count}, shape, opset
+
+
+def crop_and_resize(rng: np.random.Generator) -> Drawn:
+    """What Resize has besides: axes, cubic interpolation, the aspect ratio kept, weights outside left out."""
+    opset = int(rng.choice([11, 13, 18, 19, 21]))
+    mode = str(rng.choice(["nearest", "linear", "cubic"]))
+    attributes: dict[str, Any] = {"mode": mode}
+    if mode == "cubic":
+        attributes |= {**_maybe(rng, "cubic_coeff_a", -0.5), **_maybe(rng, "exclude_outside", int(rng.integers(2)))}
+    attributes |= _maybe(
+        rng, "coordinate_transformation_mode", str(rng.choice(["half_pixel", "align_corners", "asymmetric"]))
+    )
+    shape = [1, 2, *_several(rng, 2, 2, 6)]
+    constants = {"r": np.zeros(0, np.float32), "s": np.zeros(0, np.float32)}
+    sizes = np.array([1, 2, *_several(rng, 2, 1, 9)], dtype=np.int64)
+    if opset >= 18:
+        if rng.random() < 0.5:
+            attributes["axes"] = [2, 3] if rng.random() < 0.5 else [3, 2]
+            sizes = sizes[2:]
+            attributes |= _maybe(rng, "keep_aspect_ratio_policy", str(rng.choice(["not_larger", "not_smaller"])))
+        attributes |= _maybe(rng, "antialias", int(rng.integers(2)), 0.3)
+    names = "x r s n" if opset < 13 else "x - - n"
+    return node("Resize", names, "y", **attributes), {**constants, "n": sizes}, shape, opset
+
+
+def upsample(rng: np.random.Generator) -> Drawn:
+    factors = np.array([1, 1, *rng.choice([1.0, 1.5, 2.0, 2.5, 3.0], size=2)], dtype=np.float32)
+    mode = _maybe(rng, "mode", str(rng.choice(["nearest", "linear"])))
+    shape = [1, 2, *_several(rng, 2, 2, 4)]
+    if rng.random() < 0.5:
+        return node("Upsample", "x", "y", scales=factors.tolist(), **mode), {}, shape, int(rng.integers(7, 9))
+    return node("Upsample", "x s", "y", **mode), {"s": factors}, shape, 9
+
+
+def pad_axes(rng: np.random.Generator) -> Drawn:
+    """Pads of chosen axes, by all modes, and of less than nothing."""
+    opset = int(rng.integers(18, 22))
+    mode = str(rng.choice(["constant", "reflect", "edge", "wrap"]))
+    axes = rng.permutation(4)[: int(rng.integers(1, 5))].tolist()
+    widths = _several(rng, 2 * len(axes), -1, 2)
+    constants = {"p": np.array(widths), "a": np.array([a - int(rng.choice([0, 4])) for a in axes])}
+    return node("Pad", "x p - a", "y", mode=mode), constants, [2, 3, 4, 5], opset
+
+
+def space_convolution(rng: np.random.Generator) -> Drawn:
+    """Convolutions, transposed ones and poolings of three axes."""
+    sizes, shape = _several(rng, 3, 1, 2), [1, 2, *_several(rng, 3, 3, 4)]
+    attributes = {**_padding(rng, 3, sizes), **_maybe(rng, "strides", _several(rng, 3, 1, 2))}
+    operator = str(rng.choice(["Conv", "ConvTranspose", "MaxPool", "AveragePool"]))
+    if "Pool" in operator:
+        return node(operator, "x", "y", kernel_shape=sizes, **attributes), {}, shape, _opset(rng, 7)
+    return node(operator, "x w", "y", **attributes), {"w": _numbers(rng, 2, 2, *sizes)}, shape, _opset(rng, 7)
+
+
+def reduction_of_all(rng: np.random.Generator) -> Drawn:
+    """No axes at all: a reduction of everything, or of nothing where the node says so."""
+    operator = str(rng.choice(["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1"]))
+    opset = _opset(rng, 11)
+    attributes = _maybe(rng, "keepdims", int(rng.integers(2)))
+    if opset < (13 if operator == "ReduceSum" else 18):
+        return node(operator, "x", "y", **attributes), {}, [2, 3, 2], opset
+    attributes |= _maybe(rng, "noop_with_empty_axes", int(rng.integers(2)))
+    names = "x a" if rng.random() < 0.5 else "x"
+    return node(operator, names, "y", **attributes), {"a": np.zeros(0, np.int64)}, [2, 3, 2], opset
+
+
+def gather_elements(rng: np.random.Generator) -> Drawn:
+    axis, shape = int(rng.integers(-3, 3)), [2, 3, 4]
+    goal = [int(rng.integers(1, size + 1)) for size in shape]
+    goal[axis] = int(rng.integers(1, 6))
+    indices = rng.integers(-shape[axis], shape[axis], size=goal)
+    return node("GatherElements", "x i", "y", axis=axis), {"i": indices}, shape, _opset(rng, 11)
+
+
+def gather_nd(rng: np.random.Generator) -> Drawn:
+    batch, shape = int(rng.integers(0, 2)), [2, 3, 4]
+    opset = _opset(rng, 12) if batch else _opset(rng, 11)
+    depth = int(rng.integers(1, 4 - batch))
+    places = [rng.integers(-size, size, size=(*shape[:batch], 2)) for size in shape[batch : batch + depth]]
+    attributes = {"batch_dims": batch} if batch else {}
+    return node("GatherND", "x i", "y", **attributes), {"i": np.stack(places, axis=-1)}, shape, opset
+
+
+def triangle(rng: np.random.Generator) -> Drawn:
+    upper = _maybe(rng, "upper", int(rng.integers(2)))
+    names = "x k" if rng.random() < 0.7 else "x"
+    return node("Trilu", names, "y", **upper), {"k": np.array(rng.integers(-3, 4))}, [2, 3, 4], _opset(rng, 14)
+
+
+def arithmetic(rng: np.random.Generator) -> Drawn:
+    """Sums, products and quotients with constants of other shapes, on either side where that is affine."""
+    operator = str(rng.choice(["Add", "Sub", "Mul", "Div", "Max", "Min", "Mean", "Sum"]))
+    other = [(3,), (2, 1), (4, 2, 3), (), (1, 1, 1)][int(rng.integers(5))]
+    if operator in ("Sum", "Mean", "Max", "Min"):
+        return node(operator, "x c x", "y"), {"c": _numbers(rng, *other)}, [2, 3], _opset(rng, 8)
+    names = "c x" if operator != "Div" and rng.random() < 0.5 else "x c"
+    return node(operator, names, "y"), {"c": _numbers(rng, *other)}, [2, 3], _opset(rng, 7)
+
+
 def _opset(rng: np.random.Generator, oldest: int) -> int:
     return int(rng.integers(oldest, 22))
 
@@ -283,6 +451,22 @@ DRAWS: dict[str, Draw] = {
     **{operator: _pooling(operator) for operator in ("MaxPool", "AveragePool")},
     **{operator: _global_pooling(operator) for operator in ("GlobalMaxPool", "GlobalAveragePool")},
     **{f"Reduce{kind}": _reduction(f"Reduce{kind}") for kind in ("Sum", "Mean", "Max", "Min", "L1")},
+    "MatMul": matrix_product,
+    "Gemm turned": gemm_turned,
+    "Clip": clip,
+    "PRelu": prelu,
+    "Concat": concat,
+    "CumSum": running_sum,
+    "TopK": top,
+    "Resize by axes": crop_and_resize,
+    "Upsample": upsample,
+    "Pad by axes": pad_axes,
+    "three axes": space_convolution,
+    "Reduce all": reduction_of_all,
+    "GatherElements": gather_elements,
+    "GatherND": gather_nd,
+    "Trilu": triangle,
+    "arithmetic": arithmetic,
     "LeakyRelu": _elementwise("LeakyRelu", 7, alpha=(-1, 1)),
     "HardSigmoid": _elementwise("HardSigmoid", 7, alpha=(0, 1), beta=(0, 1)),
 }

@@ -27,7 +27,8 @@ def _ring(*_: Any) -> None:
 def watched(seconds: float = 10.0, megabytes: int = 1024) -> Iterator[None]:
     """Raise an `OverrunError` for a call inside that takes longer, or more memory, whatever else came of it.
 
-    Time is the processor's, so that others on the machine do not matter. Only in the main thread. A call that hangs where no Python runs ends the process, with its stack printed.
+    Time is the processor's, so that others on the machine do not matter. Only in the main thread. A call that hangs
+    where no Python runs ends the process, with its stack printed.
     """
     before, peak = time.process_time(), _peak_memory()
     faulthandler.dump_traceback_later(20 * seconds, exit=True)
