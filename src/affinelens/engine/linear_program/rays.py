@@ -56,7 +56,8 @@ class Rays:
         values, errors = self._ledger.values(points, conditions)
         values[np.arange(len(first)), first] *= -1.0
         proved = np.all(values > errors, axis=1) & self._ledger.trusted(points)
-        return first[proved]
+        facets: Indices = first[proved]
+        return facets
 
     @cached_property
     def _directions(self) -> Floats:
