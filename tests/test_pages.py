@@ -47,7 +47,32 @@ def test_the_readme_is_followed() -> None:
     assert {"README.md", "docs/command-line.md", "docs/measures.md"} <= set(map(named, FOLLOWED))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
-def test_links_of_a_page_lead_to_files(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
+# All that people read, results and galleries included.
+READ = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def prose(page: Path) -> str:
+    return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """Where a link into the page can lead: its headings, as they are made into names."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", READ, ids=named)
+def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if not target.startswith(("http://", "https://")):
+            file, _, place = target.partition("#")
+            there = page.parent / file if file else page
+            assert there.exists(), target
+            assert not place or place in anchors(there), target
+
+
+def test_readme_is_a_screen_and_a_half_and_has_its_picture() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 90
+    [picture] = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+    assert (ROOT / picture).stat().st_size > 1000

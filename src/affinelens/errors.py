@@ -33,22 +33,37 @@ class Option:
         return f"{self.name}={'' if self.value is None else repr(self.value)}"
 
 
+@dataclass(frozen=True)
+class Words:
+    """Words in a sentence that are others in Python than on the command line."""
+
+    in_python: str
+    on_command_line: str
+
+    def __str__(self) -> str:
+        """The words as Python has them."""
+        return self.in_python
+
+
+Part = str | Option | Words
+
+
 class _InParts:
-    """A message given in parts, texts and options, which follow each other without a space."""
+    """A message given in parts, texts, options and words, which follow each other without a space."""
 
     args: tuple[Any, ...]
 
     @property
-    def parts(self) -> tuple[str | Option, ...]:
+    def parts(self) -> tuple[Part, ...]:
         """The sentence's parts, as they were given."""
         return self.args
 
     def __str__(self) -> str:
         return self.worded(str)
 
-    def worded(self, wording: Callable[[Option], str]) -> str:
-        """The sentence, with each of its options in the words of whoever shows it."""
-        return "".join(wording(part) if isinstance(part, Option) else part for part in self.parts)
+    def worded(self, wording: Callable[[Option | Words], str]) -> str:
+        """The sentence, with each of its options and words as whoever shows it has them."""
+        return "".join(wording(part) if isinstance(part, Option | Words) else part for part in self.parts)
 
 
 class AffineLensWarning(_InParts, UserWarning):
@@ -56,7 +71,7 @@ class AffineLensWarning(_InParts, UserWarning):
 
     Attributes
     ----------
-    parts : tuple of str or Option
+    parts : tuple of str, Option or Words
         The sentence.
 
     Examples
@@ -70,11 +85,11 @@ class AffineLensWarning(_InParts, UserWarning):
 class AffineLensError(_InParts, ValueError):
     """Input that AffineLens cannot take; the message names it and the nearest fix.
 
-    The message is given in parts, texts and options, which follow each other without a space.
+    The message is given in parts, texts, options and words, which follow each other without a space.
 
     Attributes
     ----------
-    parts : tuple of str or Option
+    parts : tuple of str, Option or Words
         As they were given.
 
     Examples
@@ -105,7 +120,7 @@ class AffineLensError(_InParts, ValueError):
 
     def between(self, before: str, after: str) -> AffineLensError:
         """Return the same error with something in front of its sentence and behind it."""
-        if not self.options:
+        if all(isinstance(part, str) for part in self.parts):
             return type(self)(f"{before}{self}{after}")
         return type(self)(*(part for part in (before, *self.parts, after) if part))
 

@@ -121,9 +121,9 @@ def test_a_slice_is_saved_and_loaded(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ("", "give the domain, once"),
-        ("--box 0 1 --vnnlib p.vnnlib", "give the domain, once"),
-        ("--at a.npy", "give the domain, once"),
+        ("", "no domain is given; add --box, --domain"),
+        ("--box 0 1 --vnnlib p.vnnlib", "given by --box and by --vnnlib; keep one"),
+        ("--at a.npy", "--at goes with --slice-axes, but no domain is given"),
         ("--box 0 1 --window 0 1", "--window goes with --slice-axes or --through, but the domain is given by --box"),
         ("--domain cube.npz --case 1", "--case goes with --vnnlib, but the domain is given by --domain"),
         ("--through a.npy --through b.npz --at a.npy", "--at goes with --slice-axes"),
@@ -133,7 +133,7 @@ def test_a_slice_is_saved_and_loaded(folder: Path) -> None:
         ("--slice-axes 0,0 --at a.npy --window 0 1", "different inputs"),
         ("--slice-axes 3 --at a.npy --window 0 1", "from 0 to 2"),
         ("--slice-axes 0 --at a.npy --window 0 b", "--window takes numbers"),
-        ("--slice-axes 0 --at a.npy --window 0,1 1,2", "found [1, 2]"),
+        ("--slice-axes 0 --at a.npy --window 0,1 1,2", "--slice-axes 0 names 1"),
         ("--slice-axes 0 --at none.npy --window 0 1", "none.npy: no such file"),
         ("--slice-axes 0 --at objects.npy --window 0 1", "objects.npy: not a readable .npy file"),
         ("--slice-axes 0 --at huge.npy --window 0 1", "huge.npy: not a readable .npy file"),

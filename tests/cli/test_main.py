@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -23,7 +24,41 @@ def test_help_fits_a_terminal(arguments: list[str]) -> None:
 
 
 def test_every_command_is_summed_up_whole() -> None:
-    assert "..." not in run("--help").stdout.partition("Commands:")[2]
+    for arguments in (["--help"], ["study", "--help"]):
+        assert "..." not in run(*arguments).stdout.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize("arguments", [["study"], *([name] for name in commands.commands), ["study", "compare"]])
+def test_help_shows_nothing_of_the_parser(arguments: list[str]) -> None:
+    shown = run(*arguments, "--help").stdout
+    for word in ("RANGE", "INTEGER", "FLOAT", "TEXT", "<=x", "x>="):
+        assert word not in shown, word
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["cuont"], "there is no command 'cuont'; did you mean 'count'?"),
+        (["net.onnx"], r"there is no command 'net.onnx'; take one of .*, as in: affinelens count net.onnx --box -1 1"),
+        (["count"], "missing argument 'MODEL'; see affinelens count --help"),
+        (["count", "a", "b"], r"got unexpected extra argument \(b\); see affinelens count --help"),
+        (["count", "a", "--max-region", "3"], "there is no option --max-region; did you mean --max-regions?"),
+        (["count", "a", "--zzz"], "there is no option --zzz; see affinelens count --help"),
+        (["count", "a", "--workers", "0"], "--workers takes a whole number of at least 1, but got '0'"),
+        (["count", "a", "--workers", "1.5"], "--workers takes a whole number of at least 1, but got '1.5'"),
+        (["count", "a", "--time-limit", "nan"], "--time-limit takes a number of seconds above 0, but got 'nan'"),
+        (["enumerate", "a", "--engine", "count"], "--engine takes one of auto, vertex, .*, but got 'count'"),
+        (["audit", "a", "--samples", "-1"], "--samples takes a whole number of at least 0, but got '-1'"),
+        (["count", "a.onnx", "--box", "0", "1"], r"a.onnx: no such file; give an \.onnx, .* or \.pt file"),
+        (["count", "a.txt", "--box", "0", "1"], r"a.txt: no such file; give an \.onnx, .* or \.pt file"),
+    ],
+)
+def test_mistakes_are_named_in_the_words_of_the_command_line(
+    arguments: list[str], sentence: str, tmp_path: Path
+) -> None:
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.fullmatch(f"affinelens: {sentence.replace('?', '[?]')}\n", done.stderr), done.stderr
 
 
 def test_no_arguments_show_the_help() -> None:

@@ -48,7 +48,7 @@ def test_parquet_without_names_has_the_usual_columns(saved: Path, tmp_path: Path
     [
         (["--columns", "volum"], "did you mean 'volume'"),
         (["-o", "table.txt"], "written to .csv and .parquet files"),
-        (["-o", "missing/folder/table.csv"], "cannot be written"),
+        (["-o", "missing/folder/table.csv"], "does not exist; create it first"),
     ],
 )
 def test_bad_options_get_one_sentence(saved: Path, tmp_path: Path, arguments: list[str], sentence: str) -> None:

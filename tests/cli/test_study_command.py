@@ -27,7 +27,7 @@ def test_a_study_and_going_on_with_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("widht",), "there is no study 'widht'; take one of width, depth"),
+        (("widht",), "there is no study 'widht'; did you mean 'width'?"),
         (("width", "--set", "noise"), "--set takes NAME=VALUE, as --set samples=100; got 'noise'"),
         (("width", "--set", "seeds=2"), "seeds is not a choice of the set-up; give it as an option of its own"),
         (("width", "--set", "epochs=many"), "epochs must be a whole number"),

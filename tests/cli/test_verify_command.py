@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import affinelens as al
+from affinelens.cli import verify_command
+from affinelens.verify import Result
 from support.command_line import run
 
 PROPERTY = """
@@ -82,11 +86,29 @@ def test_what_cannot_be_answered_is_one_sentence(absolute: Path, tmp_path: Path)
         ([absolute, tmp_path / "none.vnnlib"], r".*none\.vnnlib: no such file; give a \.vnnlib file"),
         ([tmp_path / "none.onnx", prop], r".*none\.onnx: no such file; give .*"),
         ([absolute, text], r".*text\.vnnlib: line 1: .*"),
-        ([absolute, prop, "--engine", "guess"], r"there is no engine 'guess'; choose one of .*"),
-        ([absolute, prop, "--until", "node"], r"--until is for ONNX files and torch modules only, .*"),
-        ([absolute, prop, "--witness", tmp_path / "no" / "where"], r".*where: cannot be written .*"),
-        ([absolute], r"Missing argument 'PROP\.vnnlib'\."),
+        ([absolute, prop, "--engine", "guess"], r"--engine takes one of auto, vertex, .*, but got 'guess'"),
+        ([absolute, prop, "--until", "node"], r"--until is for ONNX files only, but got .*absolute\.npz; leave it out"),
+        (
+            [absolute, prop, "--witness", tmp_path / "no" / "where"],
+            r".*where: the folder .* does not exist; create it first",
+        ),
+        ([absolute], r"missing argument 'PROP\.vnnlib'; see affinelens verify --help"),
     ):
         done = run("verify", *arguments)
         assert (done.returncode, done.stdout) == (2, ""), arguments
         assert re.fullmatch(rf"affinelens: (?:.*/)?{sentence}\n", done.stderr), done.stderr
+
+
+def test_a_stopped_search_claims_nothing_of_what_it_left_out(
+    absolute: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prop = write(tmp_path, "(< Y_0 0)")
+    assert "; no region was walked, " in run("verify", absolute, prop, "--time-limit", "1e-9").stdout
+    found = al.verify(absolute, prop)
+    for result, words in (
+        (Result.TIMEOUT, "1 region walked by vertex until then, "),
+        (Result.UNSAT, "others excluded"),
+    ):
+        verdict = replace(found, result=result, engines=("vertex",), regions=1)
+        monkeypatch.setattr(verify_command, "verify", lambda *_, verdict=verdict, **__: verdict)
+        assert words in run("verify", absolute, prop).stdout

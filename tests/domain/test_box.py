@@ -66,7 +66,9 @@ def test_points_inside_on_the_border_and_outside() -> None:
         ([0, 0], [1, 1, 1], None, "as many lower as upper"),
         ([0, 0], [1, 1], 3, "as many lower as upper"),
         ([], [], None, "one an input"),
-        (0, 1, 0, "one an input"),
+        (0, 1, 0, "at least 1, but got 0"),
+        (0, 1, 2.5, "at least 1, but got 2.5"),
+        (None, 1, 2, "must be numbers, but got None"),
         ([0, 2], [1, 1], None, "empty: input 1"),
         ([0, 0], [1, np.inf], None, "input 1"),
         ([-np.inf, 0], [1, 1], None, "input 0"),
@@ -77,7 +79,7 @@ def test_points_inside_on_the_border_and_outside() -> None:
         ([None], [1], None, "input 0|numbers"),
     ],
 )
-def test_what_is_not_a_bounded_box_is_refused(lower: Any, upper: Any, dim: int | None, message: str) -> None:
+def test_what_is_not_a_bounded_box_is_refused(lower: Any, upper: Any, dim: Any, message: str) -> None:
     with pytest.raises(AffineLensError, match=message):
         al.Box(lower, upper, dim=dim)
 

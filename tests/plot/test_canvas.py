@@ -20,7 +20,9 @@ def test_the_same_picture_gives_the_same_bytes(tmp_path: Path, kind: str) -> Non
     assert save_picture(REGIONS.plot().figure, tmp_path / f"second.{kind}").read_bytes() == first
 
 
-@pytest.mark.parametrize(("name", "says"), [("a.jpg", ".png, .svg or .pdf"), ("no/a.png", "cannot be written")])
+@pytest.mark.parametrize(
+    ("name", "says"), [("a.jpg", ".png, .svg or .pdf"), ("no/a.png", "does not exist; create it first")]
+)
 def test_files_that_cannot_be_written_are_named(tmp_path: Path, name: str, says: str) -> None:
     with pytest.raises(al.AffineLensError, match=says):
         save_picture(REGIONS.plot(), tmp_path / name)

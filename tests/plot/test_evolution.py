@@ -40,7 +40,7 @@ def test_an_animation_has_a_frame_a_snapshot(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "seconds", "says"),
-    [("a.avi", 1.0, ".gif or .mp4"), ("a.gif", 0.0, "more than 0"), ("no/folder/a.gif", 1.0, "cannot be written")],
+    [("a.avi", 1.0, ".gif or .mp4"), ("a.gif", 0.0, "more than 0"), ("no/folder/a.gif", 1.0, "create it first")],
 )
 def test_bad_animations_are_refused_in_a_sentence(tmp_path: Path, name: str, seconds: float, says: str) -> None:
     with pytest.raises(al.AffineLensError, match=says):

@@ -34,6 +34,11 @@ def test_what_is_no_set_of_regions(draw: Callable[[Any], Any], given: Any, says:
         draw(given)
 
 
+def test_a_window_beside_the_domain_is_no_empty_picture() -> None:
+    with pytest.raises(al.AffineLensError, match=r"shows nothing of the domain, which lies within \(-1, 1, -1, 1\)"):
+        plot.partition(REGIONS, window=(2, 3, 0, 1))
+
+
 @pytest.mark.parametrize("output", [1.5, "1", True, 2])
 def test_what_is_no_output(output: Any) -> None:
     with pytest.raises(al.AffineLensError, match="output must be from 0 to 1, but is"):

@@ -113,7 +113,7 @@ def test_the_command_compares_files(tmp_path: Path) -> None:
     assert [row["regions"] for row in table] == [al.count(str(file), BOX) for file in (first, second)]
     assert [row["model"] for row in table] == ["a.npz", "b.npz"]
     for arguments, words in (
-        ((first, second), "give the domain"),
+        ((first, second), "no domain is given"),
         ((first, tmp_path / "no.npz", "--box", -1, 1), "no such file"),
         ((first, "--box", -1, 1), "two models or more"),
     ):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import affinelens as al
+from affinelens.verify import verification
 from support.random_networks import random_layers
 
 LINE = al.Box(-1, 1, dim=1)
@@ -135,3 +137,40 @@ def test_many_alternatives_are_refused() -> None:
 
 def test_numbers_of_numpy_are_numbers() -> None:
     assert str(al.output(0) >= np.float64(0.5)) == "y[0] - 1/2 >= 0"
+
+
+PAIR = [([[1.0]], [0.0]), ([[1.0], [2.0]], [0.0, 0.0])]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({}, "but neither was given"),
+        ({"never": al.output(0) > 1, "always": al.output(0) > 1}, "but both were given"),
+        ({"never": al.output(7) > 1}, "speaks of output 7, but the network has 2 outputs, 0 to 1"),
+        ({"never": al.class_is(7)}, "speaks of class 7, but the network has 2 classes, 0 to 1"),
+        ({"never": al.inequalities([[1, 0, 0]], [1])}, "A has 3 columns, but the network has 2 outputs"),
+        ({"always": al.inequalities([[1]], [1])}, "A has 1 column, but the network has 2 outputs"),
+    ],
+)
+def test_a_question_that_does_not_fit_the_network_is_refused(words: dict[str, al.Condition], says: str) -> None:
+    with pytest.raises(al.AffineLensError, match=says):
+        al.verify(PAIR, LINE, **words)
+
+
+def test_outputs_are_not_compared_by_equality() -> None:
+    for compare in (lambda y: y == 1, lambda y: y != 1):
+        with pytest.raises(al.AffineLensError, match="not by == and !="):
+            compare(al.output(0))
+    with pytest.raises(al.AffineLensError, match=r"multiplied by finite numbers, but got an output, y\[1\]"):
+        operator.mul(al.output(0), al.output(1))
+
+
+def test_a_stop_before_the_walk_is_an_unknown_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verification, "_first_witness", stopped)
+    with pytest.raises(al.Interrupted) as stop:
+        al.verify(PAIR, LINE, never=al.output(0) > 5)
+    assert str(stop.value.found) == "unknown"

@@ -291,7 +291,7 @@ def test_in_many_dimensions_there_is_a_verdict_but_no_unsafe_set() -> None:
     model = [(np.eye(11), np.zeros(11)), (np.ones((1, 11)), np.zeros(1))]
     assert question(model, "0 1", "(>= Y_0 11)").result is Result.SAT
     assert question(model, "0 1", "(> Y_0 11)").result is Result.UNSAT
-    with pytest.raises(al.AffineLensError, match=r"dimension 11 .*; ask for the verdict alone"):
+    with pytest.raises(al.AffineLensError, match=r"dimension 11 .*; leave out all=True for the verdict alone"):
         question(model, "0 1", "(> Y_0 11)", all=True)
 
 
@@ -381,5 +381,6 @@ def test_weights_whose_products_overflow_prove_nothing_wrong(seed: int, engine: 
 
 def test_an_unsafe_part_says_what_it_is() -> None:
     (part,) = al.verify(LINE, al.Box(-4, 4, dim=1), never=al.output(0) >= 3, all=True).unsafe or ()
-    assert repr(part) == "UnsafePart(case 1: 1 polytope, 0.125 of the domain)"
+    assert repr(part) == "UnsafePart(case 1: 1 polytope, of dimension 1; .share and .volume measure them)"
+    assert "share" not in vars(part)
     assert (part.volume, part.share, part.is_complete, len(part.regions)) == (1.0, 0.125, True, 1)

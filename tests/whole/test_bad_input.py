@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import affinelens as al
+from affinelens.cli.model_options import on_command_line
 from support.command_line import run, write_domain, write_network
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -115,7 +116,7 @@ def test_garbage(suffix: str, content: str, tmp_path: Path) -> None:
     path.write_bytes(GARBAGE[content])
     sentence = python_refusal(lambda: al.network(path))
     if content == "text":
-        assert refusal("inspect", path) == sentence
+        assert refusal("inspect", path).partition(";")[0] == sentence.partition(";")[0]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
@@ -386,7 +387,7 @@ def test_no_domain(command: str, model: Path) -> None:
 def test_two_domains(model: Path, tmp_path: Path) -> None:
     domain = write_domain(tmp_path / "domain.npz", [[1, 0], [0, 1], [-1, -1]], [0, 0, 1])
     for command in ("inspect", "count", "enumerate"):
-        assert "once" in refusal(command, model, "--box", -1, 1, "--domain", domain)
+        assert "given by --box and by --domain; keep one" in refusal(command, model, "--box", -1, 1, "--domain", domain)
 
 
 @pytest.mark.parametrize("domain", [None, 3, [[-1, 1], [-1, 1]], "box"], ids=repr)
@@ -426,9 +427,9 @@ POLYTOPES = {
 def test_polytope_without_a_bounded_interior(name: str, model: Path, tmp_path: Path) -> None:
     weight, offset, words = POLYTOPES[name]
     path = write_domain(tmp_path / "domain.npz", weight, offset)
-    sentence = python_refusal(lambda: al.Polytope(weight, offset))
-    assert re.search(words, sentence)
-    assert refusal("count", model, "--domain", path) == f"{path}: {sentence}"
+    with pytest.raises(al.AffineLensError, match=words) as caught:
+        al.Polytope(weight, offset)
+    assert refusal("count", model, "--domain", path) == f"{path}: {caught.value.worded(on_command_line)}"
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "garbage", "other arrays", "objects"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -34,7 +35,7 @@ def main() -> None:
         click.echo("affinelens: stopped by Ctrl-C; nothing was saved", err=True)
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
-        _fail(" ".join(error.format_message().split()))
+        _fail(_in_a_sentence(error))
     except AffineLensError as error:
         _fail(error.worded(on_command_line))
     except BrokenPipeError:
@@ -48,6 +49,17 @@ def main() -> None:
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     text = message.worded(on_command_line) if isinstance(message, AffineLensWarning) else str(message)
     click.echo(f"affinelens: warning: {text}", err=True)
+
+
+def _in_a_sentence(error: click.ClickException) -> str:
+    """What was wrong with the arguments, and where they are explained."""
+    context = getattr(error, "ctx", None)
+    where = f"; see {context.command_path} --help" if context is not None else ""
+    if isinstance(error, click.NoSuchOption):
+        near = get_close_matches(error.option_name, error.possibilities or (), 1)
+        return f"there is no option {error.option_name}{f'; did you mean {near[0]}?' if near else where}"
+    words = " ".join(error.format_message().split()).rstrip(".")
+    return f"{words[0].lower()}{words[1:]}{where}"
 
 
 def _fail(sentence: str) -> None:

@@ -6,14 +6,24 @@ import click
 
 from affinelens.api import load
 from affinelens.cli.command_output import FAILED, print_json
-from affinelens.cli.shared_options import json_option, require_name
+from affinelens.cli.shared_options import TitledCommand, json_option, option_group, require_name
+from affinelens.cli.values import whole_number
 from affinelens.progress_display import shown_on_terminal
 
+_audit_options = option_group(
+    "Audit",
+    click.option(
+        "--samples", type=whole_number(0), metavar="N", default=1000, show_default=True, help="Random points to draw."
+    ),
+    click.option(
+        "--seed", type=whole_number(0), metavar="N", default=0, show_default=True, help="Which random points."
+    ),
+)
 
-@click.command("audit")
+
+@click.command("audit", cls=TitledCommand)
 @click.argument("run")
-@click.option("--samples", type=click.IntRange(min=0), default=1000, show_default=True, help="Random points to draw.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which random points.")
+@_audit_options
 @json_option
 def audit_command(run: str, samples: int, seed: int, as_json: bool) -> int:
     """Check a saved RUN again, without the engine that made it.

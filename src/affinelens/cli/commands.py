@@ -11,6 +11,7 @@ from affinelens.cli.enumerate_command import enumerate_command
 from affinelens.cli.inspect_command import inspect_command
 from affinelens.cli.measure_command import measure_command
 from affinelens.cli.plot_command import plot_command
+from affinelens.cli.shared_options import NamingGroup
 from affinelens.cli.study_command import study_command
 from affinelens.cli.verify_command import verify_command
 from affinelens.version import __version__
@@ -28,7 +29,13 @@ _COMMANDS = [
 ]
 
 
-@click.group(commands=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.group(
+    cls=NamingGroup,
+    commands=_COMMANDS,
+    example=", as in: affinelens count net.onnx --box -1 1",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(__version__, prog_name="affinelens")
 @click.pass_context
 def commands(context: click.Context) -> None:

@@ -10,8 +10,10 @@ from affinelens.cli.command_output import INTERRUPTED, print_json
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, taken_reading
 from affinelens.cli.shared_options import (
+    TitledCommand,
     json_option,
     max_regions_option,
+    option_group,
     require_name,
     time_limit_option,
     workers_option,
@@ -20,16 +22,18 @@ from affinelens.network import network
 from affinelens.progress_display import shown_on_terminal
 from affinelens.study.compare import REPORT, compare, named_models, place_of_comparison
 
+_walk_options = option_group(
+    "Walk", workers_option, max_regions_option("Stop each network"), time_limit_option("Stop each network")
+)
 
-@click.command("compare")
+
+@click.command("compare", cls=TitledCommand)
 @click.argument("models", nargs=-1, metavar="MODEL...")
 @model_options
 @domain_options
 @click.option("-o", "--output", default="comparison", show_default=True, metavar="DIR", help="Directory to write.")
 @click.option("--overwrite", is_flag=True, help="Replace a comparison that is already in DIR.")
-@workers_option
-@max_regions_option("Stop each network")
-@time_limit_option("Stop each network")
+@_walk_options
 @json_option
 def compare_command(models: tuple[str, ...], output: str, overwrite: bool, as_json: bool, **options: Any) -> int:
     """Measure two or more models on one domain.

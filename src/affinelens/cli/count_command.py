@@ -11,6 +11,7 @@ from affinelens.cli.command_output import INCOMPLETE, print_json, print_walk, wa
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, read_network
 from affinelens.cli.shared_options import TitledCommand, json_option, walk_options
+from affinelens.engine import ENGINE_NAMES
 from affinelens.progress_display import shown_on_terminal
 from affinelens.walk import Status
 
@@ -22,7 +23,7 @@ LIMITS = (Status.REGION_LIMIT, Status.TIME_LIMIT)
 @click.argument("model")
 @model_options
 @domain_options
-@walk_options
+@walk_options(ENGINE_NAMES)
 @json_option
 def count_command(model: str, as_json: bool, **options: Any) -> int:
     """Count the regions of MODEL on a domain.

@@ -8,7 +8,7 @@ import click
 
 from affinelens.api import enumerate as enumerate_regions
 from affinelens.cli.command_output import print_json, walk_exit_code, walk_report
-from affinelens.cli.shared_options import json_option
+from affinelens.cli.shared_options import TitledCommand, json_option
 from affinelens.domain import Box
 from affinelens.errors import AffineLensError
 from affinelens.network import network
@@ -19,7 +19,7 @@ _MODEL = Path(__file__).with_name("two_moons.npz")
 _PICTURE = Path("affinelens-demo") / "two_moons.png"
 
 
-@click.command("demo")
+@click.command("demo", cls=TitledCommand)
 @json_option
 def demo_command(as_json: bool) -> int:
     """Enumerate a small built-in classifier."""
@@ -67,5 +67,5 @@ def _draw(regions: RegionSet) -> Path:
     try:
         _PICTURE.parent.mkdir(exist_ok=True)
     except OSError as error:
-        raise AffineLensError(f"{_PICTURE.parent}: cannot be made ({error.strerror})") from error
+        raise AffineLensError(f"{_PICTURE.parent}: cannot be made ({error.strerror})") from None
     return save_picture(ax, _PICTURE)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,11 +11,13 @@ import click
 
 from affinelens.api import compile_for
 from affinelens.cli.shared_options import option_group
+from affinelens.cli.values import whole_number
 from affinelens.domain import Box, Domain, Polytope, Slice, read_vnnlib
 from affinelens.errors import AffineLensError
 from affinelens.files.npz import read_npz
 from affinelens.files.vector import read_vector
 from affinelens.network import Network
+from affinelens.short_text import counted
 
 domain_options = option_group(
     "Domain",
@@ -28,17 +31,17 @@ domain_options = option_group(
     click.option("--at", metavar="FILE", help="The input for --slice-axes: an .npy, .npz, .csv or .txt file."),
     click.option(
         "--through", multiple=True, metavar="FILE",
-        help="The slice through two or more inputs; give it once for each.  They are at 0,0 1,0 0,1.",
+        help="The slice through two or more inputs; give it once for each.  There they are 0,0 1,0 0,1 ...",
     ),
-    click.option("--window", nargs=2, metavar="LO HI", help="Slice coordinates between LO and HI.  [through: 0 1]"),
+    click.option("--window", nargs=2, metavar="LO HI", help="Slice coordinates between LO and HI.  [--through: 0 1]"),
     click.option("--vnnlib", metavar="FILE", help="The input domain of a VNN-LIB property."),
-    click.option("--case", type=click.IntRange(min=1), metavar="N", help="Which of the property's input domains."),
+    click.option("--case", type=whole_number(1), metavar="N", help="Which of the property's input domains."),
 )  # fmt: skip
 
 
 def taken_from(options: dict[str, Any]) -> dict[str, Any]:
     """Take the domain's options out of a command's, and keep those that were given."""
-    names = [name for way, (_, further) in _WAYS.items() for name in (way, *further)]
+    names = [name for way, found in _WAYS.items() for name in (way, *found.further)]
     found = {name: options.pop(name) for name in dict.fromkeys(names)}
     return {name: value for name, value in found.items() if value not in (None, ())}
 
@@ -46,16 +49,29 @@ def taken_from(options: dict[str, Any]) -> dict[str, Any]:
 def read_domain(compiled: Network, given: dict[str, Any]) -> Domain:
     """The domain that was asked for, checked against the network."""
     ways = [way for way in _WAYS if way in given]
-    if len(ways) != 1:
-        raise AffineLensError(f"give the domain, once: {all_ways()}")
-    [way] = ways
+    if len(ways) > 1:
+        raise AffineLensError(f"the domain is given by {' and by '.join(map(_option, ways))}; keep one of them")
     for name in given:
-        if name not in (way, *_WAYS[way].further):
-            owners = " or ".join(_option(other) for other, (_, further) in _WAYS.items() if name in further)
-            raise AffineLensError(f"--{name} goes with {owners}, but the domain is given by {_option(way)}")
+        if not ways or name not in (ways[0], *_WAYS[ways[0]].further):
+            owners = " or ".join(_option(other) for other, found in _WAYS.items() if name in found.further)
+            said = f"the domain is given by {_option(ways[0])}" if ways else "no domain is given"
+            raise AffineLensError(f"--{name} goes with {owners}, but {said}")
+    if not ways:
+        raise AffineLensError(f"no domain is given; add {all_ways()}")
+    [way] = ways
     domain = _WAYS[way].read(compiled, given)
-    compile_for(compiled, domain)
+    with _naming(*_WAYS[way].sized_by(given)):
+        compile_for(compiled, domain)
     return domain
+
+
+@contextmanager
+def _naming(*places: str) -> Iterator[None]:
+    """Errors begin with the options or the file that they are about."""
+    try:
+        yield
+    except AffineLensError as error:
+        raise (error.located(" ".join(places)) if places else error) from None
 
 
 def all_ways() -> str:
@@ -86,8 +102,8 @@ def _spread(bounds: list[float]) -> list[float] | float:
 def _numbers(name: str, text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise AffineLensError(f"{name} takes numbers, or one per input as 0,0,1; got {text!r}") from error
+    except ValueError:
+        raise AffineLensError(f"{name} takes numbers, or one per input as 0,0,1; got {text!r}") from None
 
 
 def _polytope(_: Network, given: dict[str, Any]) -> Domain:
@@ -98,10 +114,8 @@ def _polytope(_: Network, given: dict[str, Any]) -> Domain:
         raise AffineLensError(
             f"{path}: a domain file holds arrays W and b with W x + b >= 0, but this one holds {found}"
         )
-    try:
+    with _naming(str(path)):
         return Polytope(arrays["W"], arrays["b"])
-    except AffineLensError as error:
-        raise error.located(str(path)) from None
 
 
 def _axes(_: Network, given: dict[str, Any]) -> Domain:
@@ -110,49 +124,66 @@ def _axes(_: Network, given: dict[str, Any]) -> Domain:
         raise AffineLensError(f"--slice-axes needs an input and bounds; add {' and '.join(missing)}")
     try:
         places = [int(part) for part in given["slice_axes"].split(",")]
-    except ValueError as error:
+    except ValueError:
         raise AffineLensError(
             f"--slice-axes takes the numbers of inputs, as 3,17; got {given['slice_axes']!r}"
-        ) from error
-    window = _bounded("--window", given["window"], len(places))
-    return Slice.axes(read_vector(Path(given["at"])), places, window.lower, window.upper)
+        ) from None
+    window = _window(given["window"], len(places))
+    origin = read_vector(Path(given["at"]))
+    if window.inputs != len(places):
+        raise AffineLensError(
+            f"--window {' '.join(given['window'])} is for {counted(window.inputs, 'input')}, but --slice-axes "
+            f"{given['slice_axes']} names {len(places)}; give one bound for all, or one for each"
+        )
+    with _naming("--slice-axes", given["slice_axes"], "--at", given["at"]):
+        return Slice.axes(origin, places, window.lower, window.upper)
 
 
 def _through(_: Network, given: dict[str, Any]) -> Domain:
     points = [read_vector(Path(name)) for name in given["through"]]
-    window = _bounded("--window", given["window"], len(points) - 1) if "window" in given and len(points) > 1 else None
-    return Slice.through(*points, window=window)
+    window = _window(given["window"], len(points) - 1) if "window" in given and len(points) > 1 else None
+    with _naming(*_points(given)):
+        return Slice.through(*points, window=window)
+
+
+def _window(texts: tuple[str, str], size: int) -> Box:
+    with _naming("--window", *texts):
+        return _bounded("--window", texts, size)
+
+
+def _points(given: dict[str, Any]) -> list[str]:
+    return [part for name in given["through"] for part in ("--through", name)]
 
 
 def _case(compiled: Network, given: dict[str, Any]) -> Domain:
     path = given["vnnlib"]
     prop = read_vnnlib(path)
-    try:
+    with _naming(path):
         prop.require_sizes(compiled.input_size, compiled.output_size)
-    except AffineLensError as error:
-        raise error.located(path) from None
     count, number = len(prop.cases), given.get("case")
     if number is None and count > 1:
         raise AffineLensError(
             f"{path}: the property has {count} input domains; choose one with --case 1 to --case {count}"
         )
     if number is not None and number > count:
-        raise AffineLensError(f"{path}: the property has {count} input domain(s), so there is no case {number}")
+        domains = counted(count, "input domain")
+        raise AffineLensError(f"{path}: the property has {domains}, so there is no case {number}")
     return prop.cases[(number or 1) - 1].domain
 
 
 class _Way(NamedTuple):
-    """A way to say a domain: how it is read, and the further options that belong to it."""
+    """A way to say a domain: how it is read, what tells its number of inputs, and the further options it has."""
 
     read: Callable[[Network, dict[str, Any]], Domain]
+    sized_by: Callable[[dict[str, Any]], Sequence[str]]
     further: tuple[str, ...] = ()
 
 
 # By the option that asks for each.
 _WAYS = {
-    "box": _Way(_box),
-    "domain_file": _Way(_polytope),
-    "slice_axes": _Way(_axes, ("at", "window")),
-    "through": _Way(_through, ("window",)),
-    "vnnlib": _Way(_case, ("case",)),
+    "box": _Way(_box, lambda _: []),
+    "domain_file": _Way(_polytope, lambda given: [given["domain_file"]]),
+    "slice_axes": _Way(_axes, lambda given: [given["at"]], ("at", "window")),
+    "through": _Way(_through, _points, ("window",)),
+    "vnnlib": _Way(_case, lambda given: [given["vnnlib"]], ("case",)),
 }

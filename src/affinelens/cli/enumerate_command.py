@@ -11,7 +11,7 @@ from affinelens.api import enumerate as enumerate_regions
 from affinelens.cli.command_output import print_json, print_walk, walk_exit_code, walk_report
 from affinelens.cli.domain_options import domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, read_network
-from affinelens.cli.shared_options import TitledCommand, json_option, require_name, walk_options
+from affinelens.cli.shared_options import REGION_ENGINES, TitledCommand, json_option, require_name, walk_options
 from affinelens.errors import AffineLensError, Interrupted
 from affinelens.progress_display import shown_on_terminal
 from affinelens.regions.store.run_directory import require_writable
@@ -21,10 +21,10 @@ from affinelens.regions.store.run_directory import require_writable
 @click.argument("model")
 @model_options
 @domain_options
-@walk_options
+@walk_options(REGION_ENGINES)
 @click.option("-o", "--output", metavar="RUN", help="Directory to save the regions in.")
 @click.option("--overwrite", is_flag=True, help="Replace a run that is already in RUN.")
-@click.option("--facets/--no-facets", default=True, help="Find the facets of each region.")
+@click.option("--facets/--no-facets", default=True, show_default=True, help="Find the facets of each region.")
 @click.option("--vertices", is_flag=True, help="Keep the vertices of each region.")
 @json_option
 def enumerate_command(model: str, output: str | None, overwrite: bool, as_json: bool, **options: Any) -> int:

@@ -13,7 +13,7 @@ from affinelens.cli.command_output import base_report, print_json
 from affinelens.cli.domain_options import all_ways, domain_options, read_domain, taken_from
 from affinelens.cli.model_options import model_options, read_network
 from affinelens.cli.shared_options import TitledCommand, json_option, walk_options
-from affinelens.engine import require_known
+from affinelens.engine import ENGINE_NAMES
 from affinelens.inspection import inspect
 
 _WIDEST = 100
@@ -23,13 +23,12 @@ _WIDEST = 100
 @click.argument("model")
 @model_options
 @domain_options
-@walk_options
+@walk_options(ENGINE_NAMES)
 @json_option
 def inspect_command(model: str, engine: str, as_json: bool, cut_outputs: bool, **options: Any) -> int:
     """Show a network, and what enumerating it on a domain would take."""
     started = time.perf_counter()
     compiled = read_network(model, options)
-    require_known(engine)
     asked = taken_from(options)
     workers = checked_limits(**options).workers
     domain = read_domain(compiled, asked) if asked else None

@@ -11,7 +11,7 @@ import numpy as np
 
 from affinelens.api import load
 from affinelens.cli.command_output import print_json
-from affinelens.cli.shared_options import json_option
+from affinelens.cli.shared_options import TitledCommand, json_option, option_group
 from affinelens.measure.summary.quantities import flat_columns, require_columns
 from affinelens.progress_display import shown_on_terminal
 from affinelens.region_set import RegionSet
@@ -19,9 +19,15 @@ from affinelens.region_set import RegionSet
 Spread = dict[str, float | None]
 
 
-@click.command("measure")
+_measures = option_group(
+    "Measures",
+    click.option("--columns", metavar="NAMES", help="Columns of the regions, as volume,inradius,class."),
+)
+
+
+@click.command("measure", cls=TitledCommand)
 @click.argument("run")
-@click.option("--columns", metavar="NAMES", help="Columns of the regions, as volume,inradius,class.")
+@_measures
 @click.option("-o", "--output", metavar="FILE", help="Write a row a region to this .csv or .parquet file.")
 @json_option
 def measure_command(run: str, columns: str | None, output: str | None, as_json: bool) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from affinelens.cli.shared_options import option_group
-from affinelens.errors import AffineLensError, Option
+from affinelens.errors import AffineLensError, Option, Words
 from affinelens.files.vector import read_vector
 from affinelens.network import Network, network
 
@@ -38,19 +38,24 @@ def taken_reading(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def on_command_line(option: Option) -> str:
-    """An option in an error's sentence, as it is given to a command."""
+def on_command_line(option: Option | Words) -> str:
+    """An option in an error's sentence, as it is given to a command, and words as commands have them."""
+    if isinstance(option, Words):
+        return option.on_command_line
     name = f"--{option.name.replace('_', '-')}"
     if option.entries:
         return " ".join(f"{name} {entry}=FILE" for entry in option.entries)
-    return name if option.value is None else f"{name} {option.value!r}"
+    if option.value is None or option.value is True:
+        return name
+    several = isinstance(option.value, list | tuple)
+    return f"{name} {','.join(map(str, option.value)) if several else repr(option.value)}"
 
 
 def _sizes(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise AffineLensError(f"--input-shape takes whole numbers, as 1,28,28; got {text!r}") from error
+    except ValueError:
+        raise AffineLensError(f"--input-shape takes whole numbers, as 1,28,28; got {text!r}") from None
 
 
 def _fixed_input(text: str) -> tuple[str, Any]:

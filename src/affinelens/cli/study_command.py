@@ -8,7 +8,8 @@ import click
 
 from affinelens.cli.command_output import INTERRUPTED
 from affinelens.cli.compare_command import compare_command
-from affinelens.cli.shared_options import option_group, require_name, workers_option
+from affinelens.cli.shared_options import NamingGroup, TitledCommand, option_group, require_name, workers_option
+from affinelens.cli.values import whole_number
 from affinelens.errors import AffineLensError
 from affinelens.progress_display import terminal_line
 from affinelens.study.study_run import STUDIES, StudyProgress, run
@@ -16,7 +17,7 @@ from affinelens.study.study_run import STUDIES, StudyProgress, run
 _study_options = option_group(
     "Study",
     click.option("-o", "--output", metavar="DIR", help="Directory for everything.  [default: study-NAME]"),
-    click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Trainings of each."),
+    click.option("--seeds", type=whole_number(1), metavar="N", default=3, show_default=True, help="Trainings of each."),
     click.option("--quick", is_flag=True, help="A smaller study of the same shape, in minutes."),
     click.option("--resume", is_flag=True, help="Go on with a study that was stopped; give the same options."),
     click.option("--data", metavar="DIR", help="Folder of image files, for a study that reads some."),
@@ -25,19 +26,8 @@ _study_options = option_group(
 )
 
 
-class _Studies(click.Group):
-    """A group that calls its commands studies when one is not found."""
-
-    def resolve_command(
-        self, context: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and self.get_command(context, args[0]) is None:
-            raise AffineLensError(f"there is no study {args[0]!r:.60}; take one of {', '.join(self.commands)}")
-        return super().resolve_command(context, args)
-
-
 def _command(name: str, summary: str) -> click.Command:
-    @click.command(name, help=f"{summary[0].upper()}{summary[1:]}.")
+    @click.command(name, cls=TitledCommand, help=f"{summary[0].upper()}{summary[1:]}.")
     @_study_options
     def run_study(output: str | None, choices: tuple[str, ...], **options: Any) -> int:
         directory = f"study-{name}" if output is None else require_name(output, "-o", "a directory")
@@ -56,7 +46,8 @@ def _command(name: str, summary: str) -> click.Command:
 
 @click.group(
     "study",
-    cls=_Studies,
+    cls=NamingGroup,
+    called="study",
     commands=[*(_command(name, summary) for name, summary in STUDIES.items()), compare_command],
     invoke_without_command=True,
 )

@@ -48,7 +48,7 @@ class Box(Domain):
 
     def __init__(self, lower: ArrayLike | Numbers, upper: ArrayLike | Numbers, *, dim: int | None = None) -> None:
         low, high = _bounds(lower, "lower"), _bounds(upper, "upper")
-        sizes = {bound.shape[0] for bound in (low, high) if bound.ndim} | ({int(dim)} if dim is not None else set())
+        sizes = {bound.shape[0] for bound in (low, high) if bound.ndim} | _size(dim)
         if not sizes:
             raise AffineLensError("a box from two scalars needs the number of inputs; write Box(-1, 1, dim=2)")
         if len(sizes) > 1 or min(sizes) < 1:
@@ -136,6 +136,15 @@ class Box(Domain):
 
     def __repr__(self) -> str:
         return f"Box({_short(self._low.nearest)}, {_short(self._high.nearest)})"
+
+
+def _size(dim: Any) -> set[int]:
+    """The number of inputs, if it was given."""
+    if dim is None:
+        return set()
+    if isinstance(dim, bool) or not hasattr(dim, "__index__") or int(dim) < 1:
+        raise AffineLensError(f"dim is a number of inputs, a whole one of at least 1, but got {dim!r:.40}")
+    return {int(dim)}
 
 
 def _bounds(values: ArrayLike | Numbers, which: str) -> Numbers:

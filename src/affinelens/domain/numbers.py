@@ -81,11 +81,13 @@ def read_numbers(values: ArrayLike | Numbers, name: str) -> Numbers:
         return values
     try:
         given = np.asarray(values)
+        if given.dtype == object and any(value is None for value in given.flat):
+            raise TypeError("None is no number, though numpy takes it for NaN")
         nearest = given.astype(np.float64)
-    except OverflowError as error:
-        raise AffineLensError(f"{name} hold a number beyond {LARGEST_BOUND:g}; rescale that input") from error
-    except (TypeError, ValueError) as error:
-        raise AffineLensError(f"{name} must be numbers, but got {values!r:.80}") from error
+    except OverflowError:
+        raise AffineLensError(f"{name} hold a number beyond {LARGEST_BOUND:g}; rescale that input") from None
+    except (TypeError, ValueError):
+        raise AffineLensError(f"{name} must be numbers, but got {values!r:.80}") from None
     pairs = zip(given.ravel().tolist(), nearest.ravel().tolist(), strict=True)
     if given.dtype.kind not in "iuO" or not np.isfinite(nearest).all() or all(a == b for a, b in pairs):
         return Numbers(nearest)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational
-from typing import Any
+from typing import Any, NoReturn
 
 from numpy.typing import ArrayLike
 
@@ -18,6 +18,7 @@ from affinelens.domain.numbers import read_numbers
 from affinelens.domain.vnnlib.normal_form import MOST_ALTERNATIVES, Formula, expanded, expanded_size, joined
 from affinelens.domain.vnnlib.property import Constraint, sum_text
 from affinelens.errors import AffineLensError
+from affinelens.short_text import counted
 
 NormalForm = tuple[tuple[Constraint, ...], ...]
 
@@ -78,7 +79,7 @@ class _Comparison(Condition):
 
     def _formula(self, outputs: int) -> Formula:
         for index, _ in self.constraint.outputs:
-            _require_output(index, outputs)
+            _require_output(index, outputs, f"output {index}")
         return self.constraint
 
     def __str__(self) -> str:
@@ -102,6 +103,24 @@ class _Joined(Condition):
 
 
 @dataclass(frozen=True, eq=False)
+class _Inequalities(_Joined):
+    """A matrix's rows, which have a coefficient for each output, or not all of them if one must hold."""
+
+    width: int
+
+    def __invert__(self) -> Condition:
+        return _Inequalities(tuple(~part for part in self.parts), every=not self.every, width=self.width)
+
+    def _formula(self, outputs: int) -> Formula:
+        if self.width != outputs:
+            raise AffineLensError(
+                f"the inequalities' A has {counted(self.width, 'column')}, but the network has "
+                f"{counted(outputs, 'output')}; give a column an output"
+            )
+        return super()._formula(outputs)
+
+
+@dataclass(frozen=True, eq=False)
 class _ClassIs(Condition):
     label: int
     wanted: bool = True
@@ -120,7 +139,7 @@ class _ClassIs(Condition):
             return _Decision(
                 ClassConstraint((), ((0, Fraction(1 if self.label else -1)),), Fraction(0), strict=self.label == 1)
             )
-        _require_output(self.label, outputs)
+        _require_output(self.label, outputs, f"class {self.label}", "classes")
         own = output(self.label)
         return _Joined(
             tuple(own > output(j) if j < self.label else own >= output(j) for j in range(outputs) if j != self.label),
@@ -165,15 +184,23 @@ class Output:
 
     __radd__ = __add__
 
+    def __eq__(self, other: object) -> NoReturn:
+        raise AffineLensError(
+            "outputs are compared by <=, >=, < and >, not by == and !=; of equal ones both (y <= c) & (y >= c) hold"
+        )
+
+    __ne__ = __eq__
+    __hash__ = object.__hash__
+
     def __mul__(self, factor: float | Rational) -> Output:
-        times = _number(factor)
+        times = _number(factor, "multiplied by")
         scaled = {index: times * value for index, value in self._coefficients.items()}
         return Output(scaled, times * self._constant)
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: float | Rational) -> Output:
-        number = _number(divisor)
+        number = _number(divisor, "divided by")
         if not number:
             raise AffineLensError("outputs are divided by numbers other than 0")
         return self * (1 / number)
@@ -299,7 +326,7 @@ def inequalities(A: ArrayLike, b: ArrayLike) -> Condition:  # noqa: N803 (as it 
         )
     numbers, limits = weights.fractions(), bounds.fractions()
     lines = [Output(dict(enumerate(numbers[i * width : (i + 1) * width]))) <= limits[i] for i in range(rows)]
-    return _Joined(tuple(lines), every=True)
+    return _Inequalities(tuple(lines), every=True, width=width)
 
 
 def _label(value: Any, what: str) -> int:
@@ -308,11 +335,10 @@ def _label(value: Any, what: str) -> int:
     return int(value)
 
 
-def _require_output(index: int, outputs: int) -> None:
+def _require_output(index: int, outputs: int, named: str, what: str = "outputs") -> None:
     if index >= outputs:
-        raise AffineLensError(
-            f"the condition speaks of output {index}, but the network has {outputs}: 0 to {outputs - 1}"
-        )
+        found = f"{outputs} {what}, 0 to {outputs - 1}" if outputs > 1 else "one output, 0"
+        raise AffineLensError(f"the condition speaks of {named}, but the network has {found}")
 
 
 def _condition(value: Any) -> Condition:
@@ -325,8 +351,9 @@ def _combination(value: Any) -> Output:
     return value if isinstance(value, Output) else Output({}, _number(value))
 
 
-def _number(value: Any) -> Fraction:
+def _number(value: Any, done: str = "compared with") -> Fraction:
     try:
         return Fraction(value.item() if hasattr(value, "item") else value)
     except (TypeError, ValueError, OverflowError):
-        raise AffineLensError(f"outputs are compared with finite numbers, but got {value!r:.40}") from None
+        got = f"an output, {value}" if isinstance(value, Output) else f"{value!r:.40}"
+        raise AffineLensError(f"outputs are {done} finite numbers, but got {got}") from None

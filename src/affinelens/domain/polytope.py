@@ -20,7 +20,7 @@ from affinelens.arithmetic.rational import fraction
 from affinelens.array_types import Floats
 from affinelens.domain.frame import Domain, EmptyDomainError, Frame, SinglePointError, free_chart, homogeneous
 from affinelens.domain.numbers import LARGEST_BOUND, Numbers, outward, read_numbers
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 
 # Exact bounds on every coordinate are worth 2 d exact programs up to about this dimension.
 _TIGHTEN_UP_TO = 32
@@ -243,7 +243,9 @@ def _reduced_frame(
     if slack <= 0:
         raise AffineLensError(
             f"the polytope is flat: {_name(kept, proof)} leave it no interior, and it is not parallel to the axes; "
-            f"use coordinates of the flat's own, or relax one of them"
+            "give it in coordinates of the flat's own with ",
+            Option("through", in_python="al.Slice"),
+            ", or relax one of them",
         )
     if len(free) <= _TIGHTEN_UP_TO:
         inner = exact_ranges(reduced, inner)

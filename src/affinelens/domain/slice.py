@@ -333,8 +333,8 @@ def _directions(basis: Any, size: int) -> Numbers:
     else:
         try:
             rows = [_vector(vector, "a basis vector of the slice") for vector in basis]
-        except TypeError as error:
-            raise AffineLensError(f"a slice's basis must be a list of vectors, but got {basis!r:.80}") from error
+        except TypeError:
+            raise AffineLensError(f"a slice's basis must be a list of vectors, but got {basis!r:.80}") from None
         if not rows:
             raise AffineLensError("a slice needs at least one basis vector")
         for row in rows:

@@ -37,7 +37,7 @@ def require_place(path: Path, *, overwrite: bool, marker: str, content: str) -> 
     except OSError as error:
         raise AffineLensError(
             f"{path}: cannot write to {parent} ({error.strerror}); choose another directory"
-        ) from error
+        ) from None
 
 
 def move_into_place(partial: Path, path: Path) -> None:
@@ -69,7 +69,7 @@ def written_whole(path: Path) -> Iterator[Path]:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
-        raise not_saved(path, error) from error
+        raise not_saved(path, error) from None
 
 
 def not_saved(path: Path, error: OSError) -> AffineLensError:
@@ -89,7 +89,7 @@ def naming_damage(folder: Path, kind: str) -> Iterator[None]:
         raise error.located(f"{folder}: damaged {kind}") from None
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise AffineLensError(f"{folder}: damaged {kind} ({type(error).__name__}: {reason}); write it again") from error
+        raise AffineLensError(f"{folder}: damaged {kind} ({type(error).__name__}: {reason}); write it again") from None
 
 
 def read_description(folder: Path, name: str, form: str, version: int, largest: int) -> dict[str, Any]:

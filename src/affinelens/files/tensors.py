@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.errors import AffineLensError, MissingExtraError, Words
 from affinelens.files.npz import require_plausible_size
 
 
@@ -23,7 +23,9 @@ def read_safetensors(path: Path) -> dict[str, NDArray[Any]]:
         arrays = load_file(path)
         return {name: _widened(array) for name, array in arrays.items()}
     except Exception:  # float8 kinds, unknown ones and damage fail in many ways, all before anything large is made
-        raise AffineLensError(f"{path}: not a readable safetensors file of float or integer tensors") from None
+        raise AffineLensError(
+            f"{path}: not a readable safetensors file of float or integer tensors; save the weights again"
+        ) from None
 
 
 def _widened(array: NDArray[Any]) -> NDArray[Any]:
@@ -49,7 +51,8 @@ def read_state_dict(path: Path) -> dict[str, NDArray[Any]]:
     except Exception:  # a damaged or hostile pickle fails in many ways; none of them has run anything
         raise AffineLensError(
             f"{path}: not a file of plain weights (anything else could run code when loaded); "
-            f"save model.state_dict(), or load the model yourself and pass the module"
+            "save model.state_dict(), or ",
+            Words("load the model yourself and pass the module", "export the model to ONNX"),
         ) from None
     states = {"": stored} if _holds_tensors(stored, torch.Tensor) else _states_inside(stored, torch.Tensor)
     if len(states) != 1:

@@ -36,8 +36,8 @@ def _read_npy(path: Path) -> NDArray[Any]:
     try:
         # A map cannot be larger than its file, whatever shape the header declares.
         return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
-    except Exception as error:  # a damaged file fails in many ways, none of which a user can tell apart
-        raise AffineLensError(f"{path}: not a readable .npy file of plain numbers; save it with numpy.save") from error
+    except Exception:  # a damaged file fails in many ways, none of which a user can tell apart
+        raise AffineLensError(f"{path}: not a readable .npy file of plain numbers; save it with numpy.save") from None
 
 
 def _read_text(path: Path) -> NDArray[np.float64]:
@@ -46,7 +46,5 @@ def _read_text(path: Path) -> NDArray[np.float64]:
     try:
         words = path.read_text(encoding="utf-8").replace(",", " ").split()
         return np.array([float(word) for word in words], dtype=np.float64)
-    except (ValueError, OSError) as error:
-        raise AffineLensError(
-            f"{path}: a text file of an input holds numbers, separated by commas or spaces"
-        ) from error
+    except (ValueError, OSError):
+        raise AffineLensError(f"{path}: a text file of an input holds numbers, separated by commas or spaces") from None

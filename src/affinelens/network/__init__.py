@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from affinelens.errors import AffineLensError, AffineLensWarning, Option
+from affinelens.errors import AffineLensError, AffineLensWarning, Option, Words
 from affinelens.files.npz import read_npz
 from affinelens.files.tensors import read_safetensors, read_state_dict, tensor_values
 from affinelens.network.activation import Activation
@@ -32,10 +32,12 @@ __all__ = [
     "network",
 ]
 
+_FILES = "an .onnx, .onnx.gz, .nnet, .npz, .safetensors or .pt file"
 _ACCEPTED = (
     "a torch.nn.Module or exported program, a fitted scikit-learn perceptron or pipeline, a state dictionary, an "
-    "onnx.ModelProto, a path to an .onnx, .onnx.gz, .nnet, .npz, .safetensors or .pt file, or a list of (W, b) pairs"
+    f"onnx.ModelProto, a path to {_FILES}, or a list of (W, b) pairs"
 )
+_TAKING_OPTIONS = Words("ONNX files and torch modules", "ONNX files")
 
 _SQUARE = "give the scikit-learn model itself if they are its coefs_, or name them ({'0.weight': W, '0.bias': b, ...})"
 _READERS = {".npz": read_npz, ".safetensors": read_safetensors, ".pt": read_state_dict, ".pth": read_state_dict}
@@ -118,9 +120,8 @@ def compile_model(
         return network_from_program(model, input_shape, until=until, fixed=fixed)
     for option, value in {"until": until, "fixed": fixed, "input_shape": input_shape}.items():
         if value is not None:
-            raise AffineLensError(
-                Option(option), f" is for ONNX files and torch modules only, but got {type(model).__name__}"
-            )
+            got = type(model).__name__ if path is None else str(path)
+            raise AffineLensError(Option(option), " is for ", _TAKING_OPTIONS, f" only, but got {got}; leave it out")
     if isinstance(model, Network):
         return model
     if path is not None:
@@ -149,9 +150,9 @@ def _values(value: Any, name: str) -> NDArray[Any]:
 
 def _require_file(path: Path) -> None:
     if not path.exists():
-        raise AffineLensError(f"{path}: no such file; give {_ACCEPTED}")
+        raise AffineLensError(f"{path}: no such file; give {_FILES}")
     if not path.is_file():
-        raise AffineLensError(f"{path}: not a file; give {_ACCEPTED}")
+        raise AffineLensError(f"{path}: not a file; give {_FILES}")
 
 
 def _from_file(path: Path) -> Network:
@@ -160,7 +161,7 @@ def _from_file(path: Path) -> Network:
         return network_from_nnet(path)
     if suffix not in _READERS:
         ending = f"files ending in {suffix!r}" if suffix else "files without an ending"
-        raise AffineLensError(f"{path}: {ending} are not read; give {_ACCEPTED}")
+        raise AffineLensError(f"{path}: {ending} are not read; give {_FILES}")
     return network_from_named_arrays(_READERS[suffix](path), str(path))
 
 

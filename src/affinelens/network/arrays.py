@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Words
 from affinelens.network.build.builder import GraphBuilder
 from affinelens.network.build.values import parameter
 from affinelens.network.canonical import Network
@@ -149,7 +149,8 @@ def _ordered(layers: Mapping[str, Layer], source: str) -> list[str]:
     fits = "several orders" if found else "no order"
     raise AffineLensError(
         f"{source}: the names of its layers ({shown}) do not tell their order, and their shapes fit in {fits}; "
-        f"number them (0.weight, 0.bias, ...) or give a list of (W, b) pairs in order"
+        f"number them (0.weight, 0.bias, ...) or give ",
+        Words("a list of (W, b) pairs in order", "the model as an ONNX file"),
     )
 
 

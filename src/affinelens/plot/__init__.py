@@ -1,8 +1,8 @@
 """Pictures of regions, with matplotlib: axes in and axes out; without axes, a figure of pyplot's."""
 
-from affinelens.plot.canvas import close_picture, save_picture
+from affinelens.plot.canvas import close_picture, require_picture_file, save_picture
 from affinelens.plot.curves import Curve, curve_panels, curves
-from affinelens.plot.display import KINDS, display, picture
+from affinelens.plot.display import KINDS, display, name_of_picture, picture, picture_options
 from affinelens.plot.evolution import Snapshot, animation, evolution, surface_evolution
 from affinelens.plot.function_graph import graph
 from affinelens.plot.image_slice import image_slice
@@ -30,9 +30,12 @@ __all__ = [
     "graph",
     "image_slice",
     "layer_bars",
+    "name_of_picture",
     "partition",
     "partition_rows",
     "picture",
+    "picture_options",
+    "require_picture_file",
     "save_picture",
     "search_stages",
     "solid",

@@ -13,6 +13,7 @@ import numpy as np
 
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.files.output_file import require_writable_file, written_whole_file
 
 try:
     import matplotlib
@@ -148,6 +149,13 @@ def add_lines(ax: Axes, ends: Floats, colors: Any, width: Any, *, above: int, na
     ax.add_collection(lines)
 
 
+def require_picture_file(path: Path) -> None:
+    """Refuse a file of a kind that pictures are not, or that cannot be written, before anything is drawn."""
+    if path.suffix[1:].lower() not in FORMATS:
+        raise AffineLensError(f"{path}: pictures are written as .png, .svg or .pdf; give a name that ends so")
+    require_writable_file(path)
+
+
 def save_picture(picture: Any, path: str | Path, *, dpi: int = 200) -> Path:
     """Write a figure, or the one that axes are on, as PNG, SVG or PDF; the same picture gives the same bytes."""
     if not isinstance(picture, Figure | Axes):
@@ -156,13 +164,9 @@ def save_picture(picture: Any, path: str | Path, *, dpi: int = 200) -> Path:
         )
     figure: Any = picture if isinstance(picture, Figure) else picture.figure
     target = Path(path)
+    require_picture_file(target)
     kind = target.suffix[1:].lower()
-    if kind not in FORMATS:
-        raise AffineLensError(f"{target}: pictures are written as .png, .svg or .pdf; give a name that ends so")
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-    try:
-        with matplotlib.rc_context({"svg.hashsalt": "affinelens"}):
-            figure.savefig(target, dpi=dpi, metadata=undated, bbox_inches="tight", pad_inches=0.06)
-    except OSError as error:
-        raise AffineLensError(f"{target}: cannot be written ({error.strerror}); give another file") from error
+    with written_whole_file(target) as file, matplotlib.rc_context({"svg.hashsalt": "affinelens"}):
+        figure.savefig(file, dpi=dpi, metadata=undated, bbox_inches="tight", pad_inches=0.06)
     return target

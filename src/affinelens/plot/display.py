@@ -6,7 +6,7 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Words
 from affinelens.plot.function_graph import graph
 from affinelens.plot.given import require_regions
 from affinelens.plot.image_slice import image_slice
@@ -42,6 +42,30 @@ def picture(regions: Regions, kind: str = "regions", **options: Any) -> Any:
 
 def _chosen(regions: Regions, kind: str, options: dict[str, Any]) -> Any:
     """What draws such a picture, after making sure that it takes the options."""
+    draw, taken = _found(regions, kind)
+    unknown = sorted(set(options) - set(taken))
+    if unknown:
+        raise AffineLensError(
+            f"{name_of_picture(regions, kind)} does not take {', '.join(unknown)}; "
+            f"it takes {', '.join(taken) or 'no options'}"
+        )
+    return draw
+
+
+def picture_options(regions: Regions, kind: str) -> list[str]:
+    """The options that a picture of a set takes."""
+    return _found(regions, kind)[1]
+
+
+def name_of_picture(regions: Regions, kind: str) -> str:
+    """What errors call a picture of a set."""
+    return (
+        f"the picture of a domain of dimension {regions.domain.dim}" if kind == "regions" else f"the picture {kind!r}"
+    )
+
+
+def _found(regions: Regions, kind: str) -> tuple[Any, list[str]]:
+    """What draws such a picture, and the options that it takes."""
     require_regions(regions)
     dim = regions.domain.dim
     if kind not in KINDS:
@@ -49,16 +73,11 @@ def _chosen(regions: Regions, kind: str, options: dict[str, Any]) -> Any:
     draw = _BY_DIMENSION.get(dim) if kind == "regions" else _BY_NAME[kind]
     if draw is None:
         raise AffineLensError(
-            f"the regions of a domain of dimension {dim} cannot be drawn; enumerate on a Slice of dimension 1, 2 or 3"
+            f"the regions of a domain of dimension {dim} cannot be drawn; enumerate on ",
+            Words("a Slice", "one given by --slice-axes or --through"),
+            " of dimension 1, 2 or 3",
         )
-    taken = _option_names(draw) + (_option_names(partition) if draw is image_slice else [])
-    unknown = sorted(set(options) - set(taken))
-    if unknown:
-        which = f"the picture of a domain of dimension {dim}" if kind == "regions" else f"the picture {kind!r}"
-        raise AffineLensError(
-            f"{which} does not take {', '.join(unknown)}; it takes {', '.join(taken) or 'no options'}"
-        )
-    return draw
+    return draw, _option_names(draw) + (_option_names(partition) if draw is image_slice else [])
 
 
 def _option_names(draw: Callable[..., Any]) -> list[str]:

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from affinelens.errors import AffineLensError
+from affinelens.files.output_file import cannot_be_written, require_writable_file
 from affinelens.plot.canvas import panels
 from affinelens.plot.partition_rows import draw_panel
 from affinelens.plot.surface import surface
@@ -74,11 +75,12 @@ def animation(snapshots: Sequence[Snapshot], path: str | Path, *, seconds: float
         raise AffineLensError(f"{target}: animations are written as .gif or .mp4; give a name that ends so")
     if not seconds > 0 or not np.isfinite(seconds):
         raise AffineLensError(f"seconds must be more than 0, but is {seconds}")
+    require_writable_file(target)
     write = _write_gif if target.suffix.lower() == ".gif" else _write_mp4
     try:
         write(target, _frames(snapshots, options), seconds)
     except OSError as error:
-        raise AffineLensError(f"{target}: cannot be written ({error.strerror}); give another file") from error
+        raise cannot_be_written(target, error) from None
     return target
 
 

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from affinelens.array_types import Floats, Indices
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Words
 from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.summary.quantities import quantity, quantity_names
 from affinelens.plot.given import numbers
@@ -80,7 +80,8 @@ def _column(regions: Regions, color: str) -> tuple[Floats, str]:
     name, shown = _SHORT.get(color, (color, color.replace("_", " ")))
     if name not in quantity_names():
         raise AffineLensError(
-            f"color {color!r:.40} is unknown; take one of {', '.join(COLORS)}, a column of rs.columns, or an array"
+            f"color {color!r:.40} is unknown; take one of {', '.join(COLORS)}, a column ",
+            Words("of rs.columns, or an array", "that the command measure takes"),
         )
     values = np.asarray(quantity(regions, name), dtype=np.float64)
     if values.ndim > 1 and name != "output":

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from affinelens.array_types import Floats, Indices
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Words
 from affinelens.regions import Regions
 
 
@@ -24,8 +24,9 @@ def require_dimension(regions: Any, dim: int) -> None:
     require_regions(regions)
     if regions.domain.dim != dim:
         raise AffineLensError(
-            f"this picture is of a domain of dimension {dim}, but the set's has {regions.domain.dim}; enumerate on a "
-            f"Slice of dimension {dim}"
+            f"this picture is of a domain of dimension {dim}, but the set's has {regions.domain.dim}; enumerate on ",
+            Words("a Slice", "one given by --slice-axes or --through"),
+            f" of dimension {dim}",
         )
     if not len(regions):
         raise AffineLensError("there is no region to draw; enumerate with a larger limit")
@@ -35,8 +36,8 @@ def numbers(given: Any, accepted: str) -> Floats:
     """An array of float64s from arrays, lists, tables and tensors; ``accepted`` begins the sentence of refusal."""
     try:
         return np.asarray(given.detach().cpu() if hasattr(given, "detach") else given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise AffineLensError(f"{accepted}, but got {given!r:.60}") from error
+    except (TypeError, ValueError):
+        raise AffineLensError(f"{accepted}, but got {given!r:.60}") from None
 
 
 def classes(given: Any, count: int) -> Indices:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from affinelens.array_types import Floats
 from affinelens.domain import Slice
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.plot.canvas import flat_axes
 from affinelens.plot.palette import INK
 from affinelens.plot.partition import partition
@@ -36,7 +36,9 @@ def image_slice(
     domain = regions.domain
     if not isinstance(domain, Slice) or domain.dim != 2 or len(domain.basis) != 2:
         raise AffineLensError(
-            "images are shown for a plane, Slice.through(image, image, image); this domain is another"
+            "images are shown for a plane through three of them, ",
+            Option("through", in_python="Slice.through(image, image, image)"),
+            "; this domain is another",
         )
     images = _pictures(domain.origin + np.einsum("pk,k...->p...", _CORNERS, domain.basis), shape)
     ax = flat_axes(ax, (7.6, 4.6))
@@ -59,8 +61,8 @@ def _pictures(inputs: Floats, shape: Sequence[int] | None) -> Floats:
     if shape is not None:
         try:
             inputs = inputs.reshape(3, *shape)
-        except (TypeError, ValueError) as error:
-            raise AffineLensError(f"inputs of {inputs[0].size} numbers are no images of shape {shape}") from error
+        except (TypeError, ValueError):
+            raise AffineLensError(f"inputs of {inputs[0].size} numbers are no images of shape {shape}") from None
     pictures = inputs[:, 0] if inputs.ndim == 4 and inputs.shape[1] == 1 else inputs
     if pictures.ndim == 4 and pictures.shape[1] == 3:
         return pictures.transpose(0, 2, 3, 1)

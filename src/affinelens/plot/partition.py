@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from affinelens.array_types import Floats
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.geometry.shared_sides import shared_sides
 from affinelens.plot.canvas import add_lines, flat_axes, frame_axes, line_width, plane_size
@@ -119,11 +119,21 @@ def plane_points(regions: Regions, points: ArrayLike) -> Floats:
 def _window(regions: Regions, window: Sequence[float] | None) -> tuple[Floats, Floats]:
     if window is None:
         return regions.domain.frame.lower, regions.domain.frame.upper
-    accepted = "window must be (left, right, bottom, top) with left < right, bottom < top"
-    sides = numbers(window, accepted)
+    name = Option("window", in_python="window")
+    accepted = " must be (left, right, bottom, top) with left < right, bottom < top"
+    sides = numbers(window, f"window{accepted}")
     if sides.shape != (4,) or not np.isfinite(sides).all() or sides[0] >= sides[1] or sides[2] >= sides[3]:
-        raise AffineLensError(f"{accepted}; got {window!r:.80}")
-    return sides[[0, 2]], sides[[1, 3]]
+        raise AffineLensError(name, f"{accepted}; got {window!r:.80}")
+    lower, upper = sides[[0, 2]], sides[[1, 3]]
+    frame = regions.domain.frame
+    if (lower >= frame.upper).any() or (upper <= frame.lower).any():
+        (left, bottom), (right, top) = frame.lower.tolist(), frame.upper.tolist()
+        raise AffineLensError(
+            name,
+            f" {tuple(sides.tolist())} shows nothing of the domain, which lies within "
+            f"({left:g}, {right:g}, {bottom:g}, {top:g})",
+        )
+    return lower, upper
 
 
 def _add(ax: Axes, polygons: Polygons, paint: Floats, edges: str) -> None:

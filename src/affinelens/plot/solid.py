@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from affinelens.array_types import Bools, Floats
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.plot.canvas import AZIMUTH, frame_space, solid_axes
 from affinelens.plot.faces import add_faces, border_faces, lit, region_faces, section
 from affinelens.plot.fills import Fills
@@ -62,7 +62,7 @@ def solid(
     faces = region_faces(regions)
     lower, upper = regions.domain.frame.lower, regions.domain.frame.upper
     if isinstance(explode, bool) or not isinstance(explode, Real) or not 0 <= explode < np.inf:
-        raise AffineLensError(f"explode must be 0 or more, but is {explode!r:.40}")
+        raise AffineLensError(Option("explode", in_python="explode"), f" must be 0 or more, but is {explode!r:.40}")
     if explode > 0:
         away = regions.local.points - 0.5 * (lower + upper)
         shown = faces.with_corners(faces.corners + explode * away[faces.region][:, None])

@@ -10,7 +10,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from numpy.typing import ArrayLike
 
 from affinelens.array_types import Floats, Indices
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, Option
 from affinelens.measure.decision.decision_boundary import decision_boundary
 from affinelens.measure.maps.affine_maps import AffineMaps, affine_maps
 from affinelens.plot.canvas import frame_space, solid_axes
@@ -95,7 +95,9 @@ def _draw_output(ax: Any, regions: Regions, output: int, color: str | ArrayLike,
     maps = affine_maps(regions)
     count = maps.constants.shape[1]
     if isinstance(output, bool) or not isinstance(output, Integral) or not 0 <= output < count:
-        raise AffineLensError(f"output must be from 0 to {count - 1}, but is {output!r:.40}")
+        raise AffineLensError(
+            Option("of_output", in_python="output"), f" must be from 0 to {count - 1}, but is {output!r:.40}"
+        )
     fills = Fills.by(regions, color)
     polygons = region_polygons(regions)
     polygons = _lifted(polygons, maps, polygons.region, output)

@@ -181,8 +181,8 @@ class TrainingRecord:
         """
         try:
             import pandas
-        except ImportError as error:
-            raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from error
+        except ImportError:
+            raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from None
         return pandas.DataFrame(self.table, columns=self.columns)
 
     def to_csv(self, path: str | Path) -> Path:
@@ -199,7 +199,7 @@ class TrainingRecord:
         except OSError as error:
             raise AffineLensError(
                 f"{file}: could not be written ({error.strerror}); choose another place for the table"
-            ) from error
+            ) from None
         return file
 
     def as_csv(self) -> str:

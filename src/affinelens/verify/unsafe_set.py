@@ -79,7 +79,8 @@ class UnsafePart:
     def __repr__(self) -> str:
         whole = "" if self.is_complete else ", not all"
         return (
-            f"UnsafePart(case {self.case + 1}: {counted(len(self), 'polytope')}{whole}, {self.share:.3g} of the domain)"
+            f"UnsafePart(case {self.case + 1}: {counted(len(self), 'polytope')}{whole}, of dimension "
+            f"{self._domain.dim}; .share and .volume measure them)"
         )
 
     @property

@@ -13,7 +13,7 @@ from affinelens.api import checked_limits
 from affinelens.deadline import NEVER, Deadline, TimeIsUp
 from affinelens.domain import Case, Condition, Domain, Property, Slice, read_vnnlib
 from affinelens.engine import choose, require_known
-from affinelens.errors import AffineLensError, Interrupted
+from affinelens.errors import AffineLensError, Interrupted, Option
 from affinelens.network import Network, compile_model
 from affinelens.progress_display import ProgressOption, shown
 from affinelens.verify.case_search import CaseSearch
@@ -131,7 +131,10 @@ def _property(
             )
         return asked
     if (never is None) == (always is None):
-        raise AffineLensError("of a domain, say what is to hold there by either never=... or always=...")
+        given = "neither was" if never is None else "both were"
+        raise AffineLensError(
+            f"of a domain, say what is to hold there by either never=... or always=..., but {given} given"
+        )
     condition = never if never is not None else always
     if not isinstance(condition, Condition):
         raise AffineLensError(
@@ -164,6 +167,8 @@ def _verdict(
                 unsafe += search.unsafe_parts()
     except TimeIsUp:
         walks.stopped = Status.TIME_LIMIT
+    except KeyboardInterrupt:
+        walks.stopped = Status.CANCELLED
     result, reason = _conclusion(witness, walks.stopped)
     if witness is not None and everything and walks.stopped is not None:
         reason += "; not all of the unsafe set was found"
@@ -181,8 +186,10 @@ def _require_vertices(network: Network, prop: Property, walks: TalliedWalks) -> 
             choice = choose(Request(network, case.domain.frame, walks.engine), walks.deadline)
             if Ability.VERTICES not in choice.engine.abilities:
                 raise AffineLensError(
-                    f"all unsafe inputs can be found by the vertex engine only, and here it is {choice.name}: "
-                    f"{choice.reason}; ask for the verdict alone"
+                    "the whole unsafe set is made of cells with vertices, which the vertex engine alone finds, but the "
+                    f"engine here is {choice.name} ({choice.reason}); leave out ",
+                    Option("all", True),
+                    " for the verdict alone",
                 )
 
 

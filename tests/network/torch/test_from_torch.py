@@ -304,3 +304,11 @@ def test_a_program_exported_for_a_batch_is_refused() -> None:
         program = torch.export.export(nn.Linear(2, 3), (torch.zeros(4, 2),), **options)
         with pytest.raises(AffineLensError, match=r"exported for an input of shape \(.*, 2\); export it for one input"):
             network(program)
+
+
+def test_a_guessed_shape_that_is_refused_is_asked_for() -> None:
+    module = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 2))
+    with pytest.raises(al.AffineLensError, match=r"does not take a row of 16 numbers .*; pass input_shape=") as caught:
+        al.count(module, al.Box(0, 1, dim=16))
+    assert caught.value.__suppress_context__
+    assert al.network(module, input_shape=(1, 4, 4)).input_size == 16

@@ -11,6 +11,7 @@ from pathlib import Path
 from affinelens.domain.frame import Domain
 from affinelens.domain.vnnlib.writer import vnnlib_text
 from affinelens.errors import AffineLensError
+from affinelens.files.output_file import cannot_be_written
 from affinelens.short_text import counted
 
 
@@ -193,7 +194,7 @@ class Property:
         try:
             file.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise AffineLensError(f"{file}: cannot be written ({error.strerror}); give another file") from error
+            raise cannot_be_written(file, error) from None
         return file
 
     def __repr__(self) -> str:

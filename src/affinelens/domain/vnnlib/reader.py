@@ -84,14 +84,14 @@ def _text(file: Path) -> str:
     try:
         with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
             data = stream.read(_LARGEST_TEXT + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise AffineLensError("cannot be read; give a .vnnlib file, or one packed by gzip as .vnnlib.gz") from error
+    except (OSError, EOFError, zlib.error):
+        raise AffineLensError("cannot be read; give a .vnnlib file, or one packed by gzip as .vnnlib.gz") from None
     if len(data) > _LARGEST_TEXT:
         raise AffineLensError(f"holds more than {_LARGEST_TEXT >> 20} MiB of text; properties are smaller")
     try:
         return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise AffineLensError("is not a text file; give a .vnnlib file") from error
+    except UnicodeDecodeError:
+        raise AffineLensError("is not a text file; give a .vnnlib file") from None
 
 
 @dataclass(slots=True)

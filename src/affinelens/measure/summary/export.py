@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.files.output_file import require_writable_file, written_whole_file
 from affinelens.measure.summary.quantities import flat_columns, require_columns
 from affinelens.regions import Regions
 
@@ -36,8 +37,8 @@ def to_pandas(regions: Regions, columns: Sequence[str]) -> pandas.DataFrame:
     """A data frame with one row a region, with the given columns behind."""
     try:
         import pandas
-    except ImportError as error:
-        raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from error
+    except ImportError:
+        raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from None
     shown: dict[str, Any] = {**_points(regions), _pattern_name(regions): list(regions.switching_patterns)}
     if regions.outcome.table.facets is not None:
         shown["facets"] = np.diff(regions.facet_offsets)
@@ -47,10 +48,11 @@ def to_pandas(regions: Regions, columns: Sequence[str]) -> pandas.DataFrame:
 
 
 def require_column_file(path: Path, names: Sequence[str]) -> None:
-    """Refuse a file of a kind that is not written, or columns that there are not, before anything is computed."""
+    """Refuse a file that cannot be written, or columns that there are not, before anything is computed."""
     if path.suffix.lower() not in _KINDS_OF_FILES:
         raise AffineLensError(f"columns are written to .csv and .parquet files, but got {str(path)!r}; end it in .csv")
     require_columns(names)
+    require_writable_file(path)
 
 
 def write_columns(regions: Regions, names: Sequence[str], path: Path) -> None:
@@ -62,11 +64,8 @@ def write_columns(regions: Regions, names: Sequence[str], path: Path) -> None:
     columns = {"region": np.arange(len(regions)), **_points(regions), **flat_columns(regions, names)}
     table = pyarrow.table({name: np.ascontiguousarray(values) for name, values in columns.items()})
     write = pyarrow.csv.write_csv if path.suffix.lower() == ".csv" else pyarrow.parquet.write_table
-    try:
-        write(table, path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise AffineLensError(f"{path}: cannot be written ({reason}); give another file") from error
+    with written_whole_file(path) as file:
+        write(table, file)
 
 
 def _points(regions: Regions) -> dict[str, NDArray[Any]]:

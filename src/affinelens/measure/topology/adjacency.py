@@ -69,8 +69,8 @@ class Adjacency:
         """A ``csr_array`` of hyperplane numbers; those between regions are never 0."""
         try:
             import scipy.sparse
-        except ImportError as error:
-            raise MissingExtraError.for_extra("scipy", EXTRA, "to_scipy()") from error
+        except ImportError:
+            raise MissingExtraError.for_extra("scipy", EXTRA, "to_scipy()") from None
         return scipy.sparse.csr_array((self.hyperplanes, self.neighbors, self.offsets), shape=(len(self), len(self)))
 
 
@@ -107,8 +107,8 @@ def to_networkx(regions: Regions) -> networkx.Graph[int]:
     """A graph with a node a region and an edge a shared facet."""
     try:
         import networkx
-    except ImportError as error:
-        raise MissingExtraError.for_extra("networkx", EXTRA, "to_networkx()") from error
+    except ImportError:
+        raise MissingExtraError.for_extra("networkx", EXTRA, "to_networkx()") from None
     found = adjacency(regions)
     own = regions.domain.has_own_coordinates
     points = (regions.local.points if own else regions.points).tolist()

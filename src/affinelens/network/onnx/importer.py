@@ -174,8 +174,8 @@ def _fixed_value(builder: GraphBuilder, entry: onnx.ValueInfoProto, values: Any)
     label = f"fixed input {entry.name!r}"
     try:
         array = np.asarray(values)
-    except ValueError as error:
-        raise AffineLensError(f"{label} is not a rectangular array of numbers") from error
+    except ValueError:
+        raise AffineLensError(f"{label} is not a rectangular array of numbers") from None
     if entry.type.WhichOneof("value") != "tensor_type" or array.dtype.kind not in "fiub":
         raise AffineLensError(f"{label} cannot take an array of {array.dtype}; a tensor of numbers is needed")
     declared = entry.type.tensor_type

@@ -58,8 +58,8 @@ def read_model(path: Path) -> onnx.ModelProto:
     model = onnx.ModelProto()
     try:
         model.ParseFromString(_content(path))
-    except DecodeError as error:
-        raise AffineLensError("not a readable ONNX file; export the model again") from error
+    except DecodeError:
+        raise AffineLensError("not a readable ONNX file; export the model again") from None
     return model
 
 
@@ -87,8 +87,8 @@ def _content(path: Path) -> bytes:
                 content += chunk
                 if len(content) > _LARGEST_FILE:
                     raise AffineLensError(f"unpacks to more than {_LARGEST_FILE} bytes, which no ONNX file has")
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise AffineLensError("not a readable ONNX file (its gzip packing is damaged); export it again") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise AffineLensError("not a readable ONNX file (its gzip packing is damaged); export it again") from None
     return bytes(content)
 
 
@@ -110,8 +110,8 @@ class Node:
         name = _text(node.name or next(iter(node.output), ""))
         try:
             attributes = {entry.name: onnx.helper.get_attribute_value(entry) for entry in node.attribute}
-        except ValueError as error:
-            raise AffineLensError(f"node {name!r} ({operator}): an attribute has no readable value") from error
+        except ValueError:
+            raise AffineLensError(f"node {name!r} ({operator}): an attribute has no readable value") from None
         return cls(node, operator, name, tuple(node.input), tuple(node.output), attributes)
 
     @property

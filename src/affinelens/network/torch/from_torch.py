@@ -102,7 +102,9 @@ class Example:
         inputs: int | None = None,
     ) -> None:
         _require_plain_parameters(module)
-        self.shape = _inferred_shape(module, inputs) if input_shape is None else checked_shape(input_shape)
+        self.shape, self.guessed = (
+            _inferred_shape(module, inputs) if input_shape is None else (checked_shape(input_shape), False)
+        )
         self.fixed, self.notes = _fixed_tensors(module, fixed or {})
         zeros = torch.zeros((1, *self.shape), **_number_format(module))
         free = [name for name in inspect.signature(module.forward).parameters if name not in self.fixed]
@@ -172,7 +174,8 @@ def _require_plain_parameters(module: torch.nn.Module) -> None:
             )
 
 
-def _inferred_shape(module: torch.nn.Module, inputs: int | None) -> tuple[int, ...]:
+def _inferred_shape(module: torch.nn.Module, inputs: int | None) -> tuple[Shape, bool]:
+    """The shape that the first linear layer tells, or else a row of so many inputs, which is a guess."""
     telling = (
         (name, part)
         for name, part in module.named_modules()
@@ -180,9 +183,9 @@ def _inferred_shape(module: torch.nn.Module, inputs: int | None) -> tuple[int, .
     )
     name, first = next(telling, ("", None))
     if isinstance(first, torch.nn.Linear):
-        return (first.in_features,)
+        return (first.in_features,), False
     if inputs is not None:
-        return (inputs,)
+        return (inputs,), True
     if first is None:
         raise AffineLensError(
             "the module has no nn.Linear that tells the shape of an input; pass ", Option("input_shape")
@@ -233,6 +236,13 @@ def _export(module: torch.nn.Module, example: Example) -> torch.export.ExportedP
     except Exception as error:  # whatever the user's forward pass raises
         _require_running_statistics(module)
         cause = " ".join(next(iter(str(error).splitlines()), type(error).__name__).split()).rstrip(".")
+        if example.guessed:
+            raise AffineLensError(
+                f"{type(module).__name__} does not tell the shape of an input, and does not take a row of "
+                f"{example.shape[0]} numbers ({cause}); pass ",
+                Option("input_shape"),
+                " without the batch axis",
+            ) from None
         raise AffineLensError(
             f"torch.export cannot trace {type(module).__name__} on an input of shape {(1, *example.shape)} ({cause}); "
             "its forward pass must take one tensor of the shape in ",
