@@ -85,3 +85,36 @@ def test_lengths_that_squares_cannot_hold() -> None:
     rows = np.array([[3.0, 4.0], [0.0, 0.0]])
     for size in (1.0, 2.0**600, 2.0**-600):
         np.testing.assert_array_equal(lengths(rows * size), [5.0 * size, 0.0])
+
+
+def test_regions_too_thin_for_float64_are_weighed_alone_or_not_at_all() -> None:
+    """Two hairs at 1/3 and 2/3, of widths below an ulp; one alone has its mean, both together have no weights."""
+    layers = [([[3.0], [1.0], [3.0], [1.0]], [-1.0, -1 / 3, -2.0, -2 / 3]), ([[1.0, 1.0, 1.0, 1.0]], [0.0])]
+    rs = al.enumerate(layers, al.Box(-1, 1, dim=1), vertices=True)
+    thin = np.flatnonzero(rs.volumes() == 0)
+    assert len(thin) == 2
+    alone, both = rs[thin[:1]], rs[thin]
+    np.testing.assert_allclose(alone.output_means(), alone[0](alone[0].centroid), atol=1e-15)
+    assert alone.metrics()["volume_gini"] == 0
+    with pytest.raises(al.AffineLensError, match="too thin"):
+        both.output_means()
+    with pytest.raises(al.AffineLensError, match="too thin"):
+        _ = both.decision_boundary(threshold=0).class_shares
+    found = both.metrics()
+    assert not any(np.isnan(value) for value in found.values())
+    assert "volume_entropy" not in found
+    assert found["output_0_max"] >= found["output_0_min"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_whose_products_overflow_warn_nowhere(seed: int) -> None:
+    """Weights of all magnitudes: audits, measures and maps say nothing but their results."""
+    generator = np.random.default_rng(seed)
+    layers = [
+        (np.sign(weight) * 10.0 ** generator.uniform(-140, 140, weight.shape), bias)
+        for weight, bias in random_layers([2, 6, 5, 2], seed=seed)
+    ]
+    rs = al.enumerate(layers, al.Box(-1, 1, dim=2), vertices=True)
+    assert rs.audit(samples=20).passed
+    assert not any(np.isnan(value) for value in rs.metrics().values())
+    assert rs.adjacency().pairs.shape[1] == 2

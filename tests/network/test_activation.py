@@ -261,3 +261,16 @@ def test_what_is_not_a_continuous_function_is_refused(
 def test_groups_without_members_are_refused(starts: list[int]) -> None:
     with pytest.raises(AffineLensError, match="max groups"):
         MaxGroups(np.array(starts))
+
+
+def test_units_of_one_function_share_its_row() -> None:
+    many = PiecewiseLinear.of(10**7, [-1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.5], [-1.0, 0.0, 0.0, 0.5])
+    assert many.breakpoints.shape == (10**7, 2)
+    assert {many.breakpoints.strides[0], many.slopes.strides[0], many.offsets.strides[0]} == {0}
+    few = PiecewiseLinear.of(3, [-1.0, 1.0], [0.0, 1.0, 0.5], [-1.0, 0.0, 0.5])
+    apart = PiecewiseLinear(*(np.array(table) for table in (few.breakpoints, few.slopes, few.offsets)))
+    z = np.linspace(-2, 2, 15).reshape(3, 5)
+    assert np.array_equal(few.apply(z), apart.apply(z))
+    for (name, shared), (other, own) in zip(few.parameters(), apart.parameters(), strict=True):
+        assert name == other
+        assert np.array_equal(shared, own)

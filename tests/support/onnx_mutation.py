@@ -1,13 +1,9 @@
-"""Damaged ONNX files: small valid models with bytes or protobuf fields changed, from a seed.
-
-``python -m support.onnx_mutation 100000`` (in ``tests``) reads that many and prints those that escape.
-"""
+"""Damaged ONNX files: small valid models with bytes or protobuf fields changed, from a seed."""
 
 from __future__ import annotations
 
-import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +11,8 @@ import numpy as np
 
 from affinelens.errors import AffineLensError
 from affinelens.network import network
+from affinelens.network.onnx.node_table import OPERATORS
+from support.onnx_draws import DRAWS, drawn_model
 from support.onnx_models import model, node, weights
 
 _INTEGERS = (-(2**63), -(2**31), -2, -1, 0, 1, 2, 3, 7, 8, 13, 1000, 2**26, 2**31, 2**40, 2**63 - 1)
@@ -101,18 +99,65 @@ def valid_models() -> list[Any]:
 
 
 def mutants(count: int, seed: int) -> Iterator[bytes]:
-    """Contents of damaged files, the half by bytes and the half by fields."""
-    rng = np.random.default_rng(seed)
+    """Contents of damaged files: a sixth by bytes, the rest by fields, most of them in the nodes and constants."""
     models = valid_models()
-    for _ in range(count):
-        proto = type(models[0])()
-        proto.CopyFrom(models[int(rng.integers(len(models)))])
+    draws = list(DRAWS.values())
+    for number in range(count):
+        rng = np.random.default_rng([seed, number])
         if rng.random() < 0.5:
-            yield _changed_bytes(proto.SerializeToString(), rng)
+            proto = drawn_model(draws[int(rng.integers(len(draws)))](rng))
         else:
-            for _ in range(int(rng.integers(1, 4))):
-                _change_field(proto, rng)
-            yield proto.SerializeToString()
+            proto = type(models[0])()
+            proto.CopyFrom(models[int(rng.integers(len(models)))])
+        way = rng.random()
+        if way < 1 / 6:
+            yield _changed_bytes(proto.SerializeToString(), rng)
+            continue
+        for _ in range(int(rng.integers(1, 4))):
+            _change_inside(proto, rng) if way < 5 / 6 else _change_field(proto, rng)
+        yield proto.SerializeToString()
+
+
+def _change_inside(proto: Any, rng: np.random.Generator) -> None:
+    """Change a node, its operator or one of its attributes, a constant or the input's shape, and not their frame."""
+    graph = proto.graph
+    nodes = list(graph.node)
+    if not nodes:
+        return
+    node = nodes[int(rng.integers(len(nodes)))]
+    match int(rng.integers(6)):
+        case 0:
+            node.op_type = str(rng.choice(sorted(OPERATORS.table)))
+        case 1 if graph.initializer:
+            _change_constant(graph.initializer[int(rng.integers(len(graph.initializer)))], rng)
+        case 2:
+            dims = graph.input[0].type.tensor_type.shape.dim
+            if dims:
+                dims[int(rng.integers(len(dims)))].dim_value = int(rng.choice([0, 1, 2, 3, 5, 100, 2**20, 2**31, -1]))
+        case 3:
+            proto.opset_import[0].version = int(rng.integers(7, 24))
+        case 4 if node.attribute:
+            _change_field(node.attribute[int(rng.integers(len(node.attribute)))], rng)
+        case _:
+            _change_field(node, rng)
+
+
+def _change_constant(tensor: Any, rng: np.random.Generator) -> None:
+    """Give a constant other values, or another kind or shape."""
+    if tensor.raw_data and rng.random() < 0.6:
+        data = bytearray(tensor.raw_data)
+        width = 8 if tensor.data_type in (7, 11) else 4
+        place = int(rng.integers(max(len(data) // width, 1))) * width
+        value = np.array(rng.choice(np.array(_INTEGERS, dtype=np.int64)))
+        if tensor.data_type in (1, 11):
+            value = np.array(rng.choice(_FLOATS), dtype=np.float32 if tensor.data_type == 1 else np.float64)
+        data[place : place + width] = value.tobytes()[:width]
+        tensor.raw_data = bytes(data)
+    elif rng.random() < 0.5:
+        tensor.data_type = int(rng.integers(0, 24))
+    else:
+        del tensor.dims[:]
+        tensor.dims.extend(rng.choice([0, 1, 2, 3, 4, 6, 2**20, 2**40, -1], size=int(rng.integers(5))).tolist())
 
 
 def _changed_bytes(content: bytes, rng: np.random.Generator) -> bytes:
@@ -171,23 +216,22 @@ def _other_value(value: Any, rng: np.random.Generator) -> Any:
     return choices[int(rng.integers(len(choices)))]
 
 
-def escapes(count: int, seed: int, folder: Path) -> list[tuple[int, BaseException]]:
-    """The mutants, by number, that end in anything but a network or a sentence."""
-    found: list[tuple[int, BaseException]] = []
+def onnx_escapes(
+    count: int,
+    seed: int,
+    folder: Path,
+    watch: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Iterator[tuple[int, bytes, Exception]]:
+    """The mutants that end in anything but a network or a sentence: number, bytes and error."""
     path = folder / "mutant.onnx"
     for number, content in enumerate(mutants(count, seed)):
         path.write_bytes(content)
         try:
-            net = network(path)
-            net(np.zeros(net.input_shape))
+            with watch():
+                net = network(path)
+                if net.input_size < 2**20:
+                    net(np.zeros(net.input_shape))
         except AffineLensError:
             continue
         except Exception as error:
-            found.append((number, error))
-    return found
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as name:
-        for number, error in escapes(int(sys.argv[1]), int((*sys.argv, 0)[2]), Path(name)):
-            print(number, type(error).__name__, error)
+            yield number, content, error

@@ -8,7 +8,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,13 @@ def damage(run: Path, generator: np.random.Generator) -> str:
     return kinds[int(generator.integers(len(kinds)))](run, generator)
 
 
-def run_escapes(samples: list[Path], folder: Path, count: int, seed: int) -> Iterator[tuple[int, str, str, Exception]]:
+def run_escapes(
+    samples: list[Path],
+    folder: Path,
+    count: int,
+    seed: int,
+    watch: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Iterator[tuple[int, str, str, Exception]]:
     """Of so many damaged copies, what fails with anything but AffineLens' own error: number, place, question, error."""
     for number in range(count):
         generator = np.random.default_rng([seed, number])
@@ -81,7 +87,7 @@ def run_escapes(samples: list[Path], folder: Path, count: int, seed: int) -> Ite
         while questions:
             name, ask = questions.popitem()
             try:
-                with warnings.catch_warnings():
+                with watch(), warnings.catch_warnings():
                     warnings.simplefilter("ignore", al.AffineLensWarning)  # that the checkpoint before was read
                     found = ask()
             except al.AffineLensError as error:

@@ -292,7 +292,7 @@ def test_a_record_never_replaces_something_else(tmp_path: Path) -> None:
         ({"format": "x"}, "not one that save"),
         ({"format_version": 9}, "format version 9"),
         ({"unit": "../x"}, "its steps are called"),
-        ({"rows": [{"epoch": [1]}]}, "something other than numbers and words"),
+        ({"rows": [{"epoch": [1]}]}, "in the column"),
         ({"rows": [{"epoch": -1}]}, "-1 where a step belongs"),
         ({"snapshots": ["../../run"]}, "where a step belongs"),
         ({"snapshots": [7]}, "it has no run step-7"),

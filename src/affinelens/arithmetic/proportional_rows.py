@@ -6,14 +6,17 @@ known errors it can only be refuted, by a determinant that exceeds its own error
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import gcd
 
 import numpy as np
 from flint import fmpq, fmpz
 
 from affinelens.arithmetic.rounding import upward
-from affinelens.array_types import Bools, Floats
+from affinelens.array_types import Bools, Floats, Indices
+
+# Pairs of rows that are compared at a time.
+_PAIRS_AT_ONCE = 1 << 15
 
 
 def direction(row: Sequence[int]) -> tuple[tuple[int, ...], int]:
@@ -53,15 +56,61 @@ def differ_from(rows: Floats, error: Floats, others: Floats, other_error: Floats
     return differ
 
 
-def differ_pairwise(rows: Floats, errors: Floats) -> Bools:
-    """Which pairs of rows are proved not to be proportional, every entry having its own error."""
-    size = np.abs(rows) + errors
-    left = rows[:, None, :1] * rows[None, :, 1:]
-    right = rows[:, None, 1:] * rows[None, :, :1]
-    bound = (
-        errors[:, None, :1] * size[None, :, 1:] + size[:, None, :1] * errors[None, :, 1:]
-        + errors[:, None, 1:] * size[None, :, :1] + size[:, None, 1:] * errors[None, :, :1]
-        + 2.0**-50 * (np.abs(left) + np.abs(right))
-    )  # fmt: skip
-    differ: Bools = np.any(np.abs(left - right) > bound * (1 + 2.0**-20), axis=2)
+def perhaps_proportional(
+    rows: Floats, errors: Floats, checkpoint: Callable[[], None] = lambda: None
+) -> Iterator[Indices]:
+    """Pairs of rows, the later first, that are not proved to differ by more than a factor; some at a time.
+
+    Every entry has its own error. Only rows whose quotients of the first two entries may be the same are compared,
+    so that thousands of rows that all differ cost little more than sorting them. ``checkpoint`` is called before
+    each comparison of some, and may raise to give up.
+    """
+    low, high = _quotients(rows, errors)
+    order = np.argsort(low, kind="stable")
+    # Of two intervals that meet, the one that begins later begins inside the other.
+    places = np.arange(len(order))
+    following = np.maximum(np.searchsorted(low[order], high[order], side="right") - places - 1, 0)
+    ends = np.cumsum(following)
+    done = 0
+    while done < len(order):
+        checkpoint()
+        before = int(ends[done - 1]) if done else 0
+        stop = max(int(np.searchsorted(ends, before + _PAIRS_AT_ONCE, side="right")), done + 1)
+        repeated = np.repeat(places[done:stop], following[done:stop])
+        within = np.arange(len(repeated)) - np.repeat(
+            ends[done:stop] - following[done:stop] - before, following[done:stop]
+        )
+        pairs = order[np.stack([repeated, repeated + 1 + within])]
+        left, right = pairs.max(axis=0), pairs.min(axis=0)
+        same = ~_differ(rows[left], errors[left], rows[right], errors[right])
+        yield np.stack([left[same], right[same]], axis=1)
+        done = stop
+
+
+def _quotients(rows: Floats, errors: Floats) -> tuple[Floats, Floats]:
+    """Intervals that hold each row's second entry over its first, everything where that may be anything."""
+    if rows.shape[1] < 2:
+        return np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
+    with np.errstate(all="ignore"):
+        quotient = rows[:, 1] / rows[:, 0]
+        surely = np.abs(rows[:, 0]) * (1 - 2.0**-50) - errors[:, 0]
+        radius = (errors[:, 1] + np.abs(quotient) * errors[:, 0]) / surely * (1 + 2.0**-20) + 2.0**-50 * np.abs(
+            quotient
+        )
+        radius += np.finfo(float).tiny
+        known = (surely > np.finfo(float).tiny) & np.isfinite(quotient) & np.isfinite(radius)
+        return np.where(known, quotient - radius, -np.inf), np.where(known, quotient + radius, np.inf)
+
+
+def _differ(rows: Floats, errors: Floats, others: Floats, other_errors: Floats) -> Bools:
+    """Which rows are proved not to be multiples of the others, one by one."""
+    size, other_size = np.abs(rows) + errors, np.abs(others) + other_errors
+    with np.errstate(invalid="ignore", over="ignore"):
+        left, right = rows[:, :1] * others[:, 1:], rows[:, 1:] * others[:, :1]
+        bound = (
+            errors[:, :1] * other_size[:, 1:] + size[:, :1] * other_errors[:, 1:]
+            + errors[:, 1:] * other_size[:, :1] + size[:, 1:] * other_errors[:, :1]
+            + 2.0**-50 * (np.abs(left) + np.abs(right))
+        )  # fmt: skip
+        differ: Bools = np.any(np.abs(left - right) > bound * (1 + 2.0**-20), axis=1)
     return differ

@@ -34,6 +34,8 @@ class PiecewiseLinear(Activation):
 
     Rows with fewer breakpoints are filled with +inf. A breakpoint at which nothing changes is dropped, so that
     a LeakyReLU of slope 1 has none. A value on a breakpoint belongs to the piece below it.
+
+    Where all units have the same function, the tables are one row that is shared: views with a stride of 0.
     """
 
     kind: ClassVar[str] = "piecewise linear"
@@ -51,10 +53,12 @@ class PiecewiseLinear(Activation):
                 f"an activation with breakpoints of shape {(units, count)} needs slopes and offsets of shape "
                 f"{(units, count + 1)}, but got {self.slopes.shape} and {self.offsets.shape}"
             )
-        _require_valid_pieces(self)
-        trimmed = _without_idle_breakpoints(self.breakpoints, self.slopes, self.offsets)
-        for name, value in zip(("breakpoints", "slopes", "offsets"), trimmed, strict=True):
-            object.__setattr__(self, name, value)
+        tables = (self.breakpoints, self.slopes, self.offsets)
+        shared = units > 1 and not any(table.strides[0] for table in tables if table.size)
+        rows = [table[:1] for table in tables] if shared else tables
+        _require_valid_pieces(*rows)
+        for name, table in zip(("breakpoints", "slopes", "offsets"), _without_idle_breakpoints(*rows), strict=True):
+            object.__setattr__(self, name, np.broadcast_to(table, (units, table.shape[1])) if shared else table)
         for name in ("size_in", "size_out", "choices"):
             object.__setattr__(self, name, units)
         object.__setattr__(self, "starts", np.arange(units + 1))
@@ -68,7 +72,7 @@ class PiecewiseLinear(Activation):
 
     @classmethod
     def relu(cls, units: int) -> PiecewiseLinear:
-        return cls.two_slopes(np.zeros(units))
+        return cls.of(units, [0.0], [0.0, 1.0], [0.0, 0.0])
 
     @classmethod
     def of(
@@ -76,7 +80,7 @@ class PiecewiseLinear(Activation):
     ) -> PiecewiseLinear:
         """The same function for every unit."""
         rows = (np.asarray(row, dtype=np.float64) for row in (breakpoints, slopes, offsets))
-        return cls(*(np.tile(row, (units, 1)) for row in rows))
+        return cls(*(np.broadcast_to(row, (units, len(row))) for row in rows))
 
     @cached_property
     def piece_counts(self) -> Indices:
@@ -221,8 +225,7 @@ class PiecewiseLinear(Activation):
         return f"unit {unit}" if threshold == 0 else f"unit {unit} at {threshold:g}"
 
 
-def _require_valid_pieces(activation: PiecewiseLinear) -> None:
-    breakpoints, slopes, offsets = activation.breakpoints, activation.slopes, activation.offsets
+def _require_valid_pieces(breakpoints: Floats, slopes: Floats, offsets: Floats) -> None:
     if not (np.isfinite(slopes).all() and np.isfinite(offsets).all()) or np.isnan(breakpoints).any():
         raise AffineLensError("an activation's slopes, offsets and breakpoints must be numbers; found NaN or infinity")
     with np.errstate(invalid="ignore"):

@@ -97,7 +97,7 @@ class StudyDirectory:
         """What was measured of a run."""
         try:
             rows = json.loads(_small_text(self.path / _RUNS / run, _ROWS))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise self._damaged(run) from error
         if not isinstance(rows, list) or not all(map(_is_row, rows)):
             raise self._damaged(run)
@@ -138,7 +138,7 @@ class StudyDirectory:
     def _require_same(self, asked: dict[str, Any]) -> None:
         try:
             begun = json.loads(_small_text(self.path, CONFIG))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise AffineLensError(f"{self.path}: its {CONFIG} cannot be read; choose another directory") from error
         if not isinstance(begun, dict) or (begun.get("format"), begun.get("format_version")) != (
             _FORMAT, _FORMAT_VERSION,

@@ -16,7 +16,7 @@ from affinelens.domain import domain_from_json
 from affinelens.errors import AffineLensError
 from affinelens.files.saved_directory import naming_damage, read_description, require_place, written_whole
 from affinelens.region_set import RegionSet
-from affinelens.track.training_record import Row, Snapshot, TrainingRecord
+from affinelens.track.training_record import WORDS, Row, Snapshot, TrainingRecord
 from affinelens.version import __version__
 
 RECORD = "record.json"
@@ -24,6 +24,7 @@ TABLE = "table.csv"
 _FORMAT = "affinelens training record"
 _FORMAT_VERSION = 1
 _LARGEST_RECORD = 64 * 2**20
+_FLOAT_BITS = 1024
 
 
 def save(record: TrainingRecord, path: Path, *, overwrite: bool = False) -> Path:
@@ -93,7 +94,7 @@ def _read(folder: Path) -> TrainingRecord:
     unit = data["unit"]
     if not isinstance(unit, str) or not unit.isidentifier():
         raise AffineLensError(f"its steps are called {unit!r:.40}")
-    rows = {_step(row[unit]): row for row in map(_row, data["rows"])}
+    rows = {_step(row.get(unit)): {unit: row.get(unit), **row} for row in map(_row, data["rows"])}
     snapshots = {step: Snapshot(step, unit, _regions_at(folder, step)) for step in map(_step, data["snapshots"])}
     return TrainingRecord(domain_from_json(data["domain"]), unit, rows, snapshots)
 
@@ -106,9 +107,20 @@ def _regions_at(folder: Path, step: int) -> Callable[[], RegionSet]:
 
 
 def _row(data: Any) -> Row:
-    if not isinstance(data, dict) or not all(v is None or isinstance(v, str | int | float) for v in data.values()):
-        raise AffineLensError("its table holds something other than numbers and words")
+    """A row whose columns hold what `TrainingRecord.table` says, so that nothing fails on it later."""
+    if not isinstance(data, dict):
+        raise AffineLensError("its table holds something other than rows")
+    for name, value in data.items():
+        if not (isinstance(value, str) if name in WORDS else value is None or _is_number(value)):
+            raise AffineLensError(f"its table has {value!r:.40} in the column {name!r:.40}")
     return data
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a float or an integer that has one near it."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, float) or (isinstance(value, int) and value.bit_length() < _FLOAT_BITS)
 
 
 def _step(value: Any) -> int:

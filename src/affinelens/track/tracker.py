@@ -21,7 +21,7 @@ from affinelens.network import network as compile_network
 from affinelens.track.measurement import Measurement, Metric
 from affinelens.track.measuring_process import MeasuringProcess
 from affinelens.track.serial_thread import SerialThread
-from affinelens.track.training_record import Row, Snapshot, TrainingRecord
+from affinelens.track.training_record import LAYER, WORDS, Row, Snapshot, TrainingRecord
 
 _log = logging.getLogger("affinelens")
 # How many networks may wait to be counted; then training waits.
@@ -104,7 +104,7 @@ def track(
         due=_Steps(every, "every"),
         kept=_Steps(int(keep), "keep") if isinstance(keep, bool) and keep else _Steps(keep or (), "keep"),
         measurement=Measurement(
-            domain, _checked_metrics(metrics), engine, checked_limits(workers, max_regions, time_limit, executor)
+            domain, _checked_metrics(metrics, unit), engine, checked_limits(workers, max_regions, time_limit, executor)
         ),
         compiled=_compiler(domain, input_shape, until, fixed),
     )
@@ -226,10 +226,13 @@ def _whole_step(step: Any) -> int:
     return int(step)
 
 
-def _checked_metrics(metrics: Any) -> bool | Sequence[str] | Mapping[str, Metric]:
+def _checked_metrics(metrics: Any, unit: str) -> bool | Sequence[str] | Mapping[str, Metric]:
     if isinstance(metrics, bool):
         return metrics
     if isinstance(metrics, Mapping) and all(isinstance(n, str) and callable(f) for n, f in metrics.items()):
+        taken = [name for name in metrics if name in ("regions", "seconds", unit, *WORDS) or LAYER.fullmatch(name)]
+        if taken:
+            raise AffineLensError(f"the table has a column {taken[0]!r:.40} of its own; give the metric another name")
         return dict(metrics)
     if isinstance(metrics, Collection) and not isinstance(metrics, str | Mapping):
         names = list(metrics)

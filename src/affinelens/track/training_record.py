@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     import pandas
 
 Row = dict[str, Any]
+
+# Columns of words, and of the cells that the first stages make.
+WORDS = ("status", "problem")
+LAYER = re.compile(r"layer_[0-9]+")
 
 
 class Snapshot:
@@ -125,8 +130,7 @@ class TrainingRecord:
         ['epoch', 'regions', 'layer_1', 'volume_max', 'status', 'seconds', 'problem']
         """
         names = dict.fromkeys(name for row in self.table for name in row)
-        layers = [name for name in names if name.startswith("layer_")]
-        layers.sort(key=lambda name: int(name.removeprefix("layer_")))
+        layers = sorted(filter(LAYER.fullmatch, names), key=lambda name: (len(name), name))
         first, last = [self.unit, "regions"], ["status", "seconds", "problem"]
         others = [name for name in names if name not in (*first, *layers, *last)]
         return [name for name in (*first, *layers, *others, *last) if name in names]
@@ -167,14 +171,14 @@ class TrainingRecord:
         table, known = self.table, self.columns
         if columns:
             chosen = [columns] if isinstance(columns, str) else list(columns)
-            numbers = [name for name in known if name not in (self.unit, "status", "problem")]
+            numbers = [name for name in known if name not in (self.unit, *WORDS)]
             unknown = [name for name in chosen if name not in numbers]
             if unknown:
                 near = get_close_matches(str(unknown[0]), numbers, 1)
                 advice = f"did you mean {near[0]}" if near else "see columns"
                 raise AffineLensError(f"there is no column {unknown[0]!r:.60} with numbers; {advice}")
             return training_curves(table, dict(zip(chosen, chosen, strict=True)), ax)
-        layers = [name for name in known if name.startswith("layer_")][:-1]
+        layers = list(filter(LAYER.fullmatch, known))[:-1]
         stages = {name: f"after stage {number}" for number, name in enumerate(layers, start=1)}
         return training_curves(table, {**stages, "regions": "regions"}, ax, counts=True)
 

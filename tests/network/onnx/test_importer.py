@@ -19,7 +19,7 @@ import affinelens as al  # noqa: E402
 from affinelens.errors import AffineLensError, MissingExtraError  # noqa: E402
 from affinelens.network import network  # noqa: E402
 from support.onnx_models import assert_same_function, model, node, save, weights  # noqa: E402
-from support.onnx_mutation import escapes  # noqa: E402
+from support.onnx_mutation import onnx_escapes  # noqa: E402
 
 
 def refusal(proto: Any, folder: Path) -> str:
@@ -345,7 +345,7 @@ def test_a_missing_package_names_the_pip_command(tmp_path: Path, monkeypatch: py
 
 
 def test_damaged_files_end_in_a_network_or_in_a_sentence(tmp_path: Path) -> None:
-    assert escapes(400, 0, tmp_path) == []
+    assert [(number, repr(error)) for number, _, error in onnx_escapes(600, 0, tmp_path)] == []
 
 
 def test_damaged_names_and_missing_outputs_are_refused(tmp_path: Path) -> None:

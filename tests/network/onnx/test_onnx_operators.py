@@ -623,3 +623,18 @@ def test_inputs_that_are_no_tensors_are_refused(tmp_path: Path) -> None:
     kind = helper.make_tensor_sequence_value_info("x", TensorProto.DOUBLE, [1, 3])
     proto.graph.input[0].CopyFrom(kind)
     assert "sequence" in refusal(proto, tmp_path)
+
+
+def test_a_norm_over_no_axes_is_the_absolute_value(tmp_path: Path) -> None:
+    nodes = [node("ReduceL1", "x a", "y", noop_with_empty_axes=1)]
+    assert_same_function(
+        model(nodes, {"a": np.zeros(0, dtype=np.int64)}, [1, 4], opset=18, kind=1), tmp_path, rtol=1e-6
+    )
+
+
+def test_elements_are_gathered_at_some_of_the_places(tmp_path: Path) -> None:
+    indices = np.array([[[1, -3], [0, 2]]])
+    nodes = [node("GatherElements", "x i", "y", axis=2)]
+    assert_same_function(model(nodes, {"i": indices}, [2, 3, 3], kind=1), tmp_path, rtol=1e-6)
+    with pytest.raises(AffineLensError, match="do not fit a tensor"):
+        network(save(model(nodes, {"i": np.zeros((1, 4, 1), dtype=np.int64)}, [2, 3, 3], kind=1), tmp_path))

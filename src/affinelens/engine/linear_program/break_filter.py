@@ -21,6 +21,8 @@ from affinelens.engine.linear_program.proofs import Ledger
 # Bounding the parent takes 2 d programs, which pays up to about this dimension.
 _TIGHT_BOX_UP_TO = 8
 _SHORT_OF_THE_BORDER = 1.0 - 1e-6
+# Values of breaks at points that are looked at together.
+_VALUES_AT_ONCE = 1 << 20
 
 
 def signs_beside_center(parent: Parent) -> tuple[Signs, Bools]:
@@ -103,13 +105,18 @@ class _Filter:
             slopes = places @ facets.normals.T
             leave = np.where(slopes < 0, facets.offsets / -slopes, np.inf).min(axis=1, initial=np.inf)
         points = places * (np.minimum(leave, 1.0) * _SHORT_OF_THE_BORDER)[:, None]
-        values, errors = facets.values(points)
-        inside = np.all(values > errors, axis=1)
-        values, errors = self._breaks.values(points[inside])
-        found = np.any(values < -errors, axis=0) & self._open
-        self._parent.tally.by_rounding_bound += int(np.count_nonzero(found))
-        self._cuts |= found
-        self._open &= ~found
+        some = max(1, _VALUES_AT_ONCE // max(len(facets), len(self._breaks)))
+        for first in range(0, len(points), some):
+            self._parent.solver.checkpoint()
+            values, errors = facets.values(points[first : first + some])
+            inside = np.all(values > errors, axis=1)
+            values, errors = self._breaks.values(points[first : first + some][inside])
+            found = np.any(values < -errors, axis=0) & self._open
+            self._parent.tally.by_rounding_bound += int(np.count_nonzero(found))
+            self._cuts |= found
+            self._open &= ~found
+            if not self._open.any():
+                return
 
     def _bounding_box(self, ledger: Ledger) -> tuple[Floats, Floats, Floats]:
         """A proven bounding box of the parent, and the places where its sides are touched."""

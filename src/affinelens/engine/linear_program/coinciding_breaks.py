@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from affinelens.arithmetic.proportional_rows import differ_pairwise, proportion
+from affinelens.arithmetic.proportional_rows import perhaps_proportional, proportion
 from affinelens.array_types import Indices
 from affinelens.engine.linear_program.conditions import Side
 from affinelens.engine.linear_program.parent_cell import Parent
@@ -27,6 +27,7 @@ class Arrangement:
         twins = _possibly_equal(parent, cutting)
         for position, index in enumerate(cutting.tolist()):
             for earlier in (int(cutting[other]) for other in twins.get(position, [])):
+                parent.solver.checkpoint()
                 parent.tally.by_exact_arithmetic += 1
                 ratio = proportion(parent.exact_breaks.row(index), parent.exact_breaks.row(earlier))
                 if ratio is not None:
@@ -60,8 +61,8 @@ def _possibly_equal(parent: Parent, cutting: Indices) -> dict[int, list[int]]:
     If one row is a multiple of another, so are their values at any points.
     """
     values, errors = parent.breaks[cutting].values(parent.problem.samples - parent.center)
-    distinct = differ_pairwise(values.T, errors.T)
     twins: dict[int, list[int]] = {}
-    for later, earlier in np.argwhere(np.tril(~distinct, k=-1)).tolist():
-        twins.setdefault(later, []).append(earlier)
-    return twins
+    for pairs in perhaps_proportional(values.T, errors.T, parent.solver.checkpoint):
+        for later, earlier in pairs.tolist():
+            twins.setdefault(later, []).append(earlier)
+    return {later: sorted(others) for later, others in twins.items()}

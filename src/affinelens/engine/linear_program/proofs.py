@@ -77,6 +77,10 @@ class Ledger:
         self._parent.tally.by_reuse += int(found)
         return found
 
+    def checkpoint(self) -> None:
+        """Stop a search whose limit was reached."""
+        self._parent.solver.checkpoint()
+
     def values(self, points: Floats, conditions: Conditions) -> tuple[Floats, Floats]:
         """Margins of conditions at displacements (one a row) and bounds on their errors."""
         values, errors = self.rows.values(points)

@@ -10,12 +10,14 @@ from functools import cached_property
 
 import numpy as np
 
-from affinelens.array_types import Bools, Floats
+from affinelens.array_types import Bools, Floats, Indices
 from affinelens.engine.linear_program.conditions import Conditions
 from affinelens.engine.linear_program.problem import Witness
 from affinelens.engine.linear_program.proofs import Ledger
 
 _RAYS_PER_DIMENSION = 8
+# Rows that rays are held against at a time.
+_VALUES_AT_ONCE = 1 << 20
 
 
 class Rays:
@@ -32,7 +34,15 @@ class Rays:
             return hit
         start = witness.point - self._ledger.center
         margins = self._ledger.values(start[None], conditions)[0][0]
-        slopes = self._slopes[:, conditions.rows] * conditions.signs
+        some = max(1, _VALUES_AT_ONCE // len(self._ledger.rows))
+        for begin in range(0, len(self._directions), some):
+            self._ledger.checkpoint()
+            hit[self._met(slice(begin, begin + some), start, margins, conditions)] = True
+        return hit
+
+    def _met(self, some: slice, start: Floats, margins: Floats, conditions: Conditions) -> Indices:
+        """The conditions that some of the rays prove to be facets."""
+        slopes = self._slopes[some, conditions.rows] * conditions.signs
         with np.errstate(divide="ignore", invalid="ignore"):
             times = np.where(slopes < 0, margins / -slopes, np.inf)
         each = np.arange(len(times))
@@ -41,13 +51,13 @@ class Rays:
         times[each, first] = np.inf
         beyond = 0.5 * (enter + np.minimum(times.min(axis=1, initial=np.inf), 2.0 * enter))
         met = np.isfinite(enter)
-        points = start + self._directions[met] * beyond[met, None]
+        points = start + self._directions[some][met] * beyond[met, None]
         first = first[met]
         values, errors = self._ledger.values(points, conditions)
         values[np.arange(len(first)), first] *= -1.0
         proved = np.all(values > errors, axis=1) & self._ledger.trusted(points)
-        hit[first[proved]] = True
-        return hit
+        facets: Indices = first[proved]
+        return facets
 
     @cached_property
     def _directions(self) -> Floats:

@@ -123,6 +123,8 @@ class DecisionBoundary:
     def class_shares(self) -> Floats:
         """The share each class has in the volume of all regions."""
         sizes = self._by_class(self.cells.sizes)
+        if not sizes.any():
+            raise AffineLensError("the regions are all too thin for float64 to weigh them; ask a larger set of them")
         shares: Floats = sizes / sizes.sum()
         return shares
 

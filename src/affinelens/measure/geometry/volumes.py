@@ -45,8 +45,13 @@ def volumes(regions: Regions) -> Floats:
 
 @kept
 def relative_volumes(regions: Regions) -> Floats:
-    """The volumes in a unit in which the largest is about 1, for whatever only compares them."""
+    """The volumes in a unit in which the largest is about 1, for whatever only compares them.
+
+    They are all 0 where several regions are too thin for float64 to tell them apart; a single one is its own unit.
+    """
     numbers, powers = _volumes_in_units(regions)
+    if len(numbers) == 1 and numbers[0] == 0:
+        return np.ones(1)
     largest = powers[numbers > 0].max() if (numbers > 0).any() else 0
     with np.errstate(under="ignore"):
         found: Floats = np.ldexp(numbers, powers - largest)

@@ -25,6 +25,8 @@ def output_means(regions: Regions) -> Floats:
     if not len(regions):
         raise AffineLensError("a set without regions has no outputs; enumerate at least one")
     sizes, centers = relative_volumes(regions), centroids(regions)
+    if not sizes.any():
+        raise AffineLensError("the regions are all too thin for float64 to weigh them; take the mean of each, rs[[i]]")
     with np.errstate(over="ignore", invalid="ignore"):
         integrals = np.array([sizes[rows] @ maps.at(centers[rows]) for rows, maps in affine_map_blocks(regions)])
     if not np.isfinite(integrals).all():

@@ -30,7 +30,8 @@
 
 Volumes, lengths and slopes are those of the domain's own coordinates; on a slice, of the slice's. A set that was made
 without facets has no ``facets_mean`` and no inradius; from ``vertices_mean`` on, numbers need vertices, and are left
-out where these cannot be found (in high dimensions). Of an incomplete set all is over the regions that were found.
+out where these cannot be found (in high dimensions). What weighs regions by their volume is left out where all of
+several are too thin for float64. Of an incomplete set all is over the regions that were found.
 """
 
 from __future__ import annotations
@@ -49,7 +50,6 @@ from affinelens.measure.maps.output_range import output_ranges
 from affinelens.measure.summary.quantities import quantity
 from affinelens.measure.summary.theory import region_bounds
 from affinelens.regions import Regions, all_vertices
-from affinelens.regions.contradiction import no_volume
 from affinelens.walk import Status
 
 Metrics = dict[str, float]
@@ -97,43 +97,46 @@ def _has_vertices(regions: Regions) -> bool:
 def volume_metrics(volumes: Floats, relative: Floats) -> Metrics:
     """How the volume is spread over the regions: in numbers that may be beyond float64, and in shares that are not."""
     ordered, count = np.sort(relative), len(volumes)
-    total = float(ordered.sum())
-    if not total > 0:
-        raise no_volume()
-    shares = ordered[ordered > 0] / total
-    places = np.arange(1, count + 1)
     with np.errstate(over="ignore"):
         whole = float(volumes.sum())
         median = float(np.median(volumes))
-    return {
+    found = {
         "volume_total": whole,
         "volume_min": float(volumes.min()),
         "volume_median": median,
         "volume_mean": whole / count,
         "volume_max": float(volumes.max()),
-        "volume_gini": float((2 * places - count - 1) @ ordered) / (count * total),
-        "volume_entropy": max(0.0, -float(shares @ np.log(shares))),
     }
+    total = float(ordered.sum())
+    if total:
+        shares, places = ordered[ordered > 0] / total, np.arange(1, count + 1)
+        found["volume_gini"] = float((2 * places - count - 1) @ ordered) / (count * total)
+        found["volume_entropy"] = max(0.0, -float(shares @ np.log(shares)))
+    return found
 
 
 def _output_metrics(regions: Regions) -> Metrics:
     sizes = relative_volumes(regions)
     filled, norms = sizes > 0, quantity(regions, "jacobian_norm")
-    with np.errstate(over="ignore"):
-        found: Metrics = {"slope_mean": float(sizes[filled] @ norms[filled] / sizes.sum())}
+    found: Metrics = {}
+    if filled.any():
+        with np.errstate(over="ignore"):
+            found["slope_mean"] = float(sizes[filled] @ norms[filled] / sizes.sum())
     if regions.network.output_size > MOST_OUTPUTS or regions.outcome.table.facets is None:
         return found
-    ranges, means = output_ranges(regions, decide_all=False), output_means(regions)
-    for k, (span, mean) in enumerate(zip(ranges, means.tolist(), strict=True)):
+    means = output_means(regions).tolist() if filled.any() else []
+    for k, span in enumerate(output_ranges(regions, decide_all=False)):
         found |= {f"output_{k}_min": nearest(span.lowest), f"output_{k}_max": nearest(span.highest)}
-        found[f"output_{k}_mean"] = mean
+        found |= {f"output_{k}_mean": mean for mean in means[k : k + 1]}
     return found
 
 
 def _boundary_metrics(regions: Regions) -> Metrics:
     volumes, sizes, crossed = quantity(regions, "volume"), relative_volumes(regions), quantity(regions, "crossed")
     number, filled = int(crossed.sum()), float(sizes[crossed].sum())
-    found: Metrics = {"crossed_regions": number, "crossed_share": filled / float(sizes.sum())}
+    found: Metrics = {"crossed_regions": number}
+    if sizes.any():
+        found["crossed_share"] = filled / float(sizes.sum())
     with np.errstate(over="ignore"):
         if filled > 0:
             found["crossed_volume_median"] = float(np.median(volumes[crossed]))

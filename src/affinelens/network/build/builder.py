@@ -39,7 +39,7 @@ _ROOT_BITS = 256
 # How many of the operations before a stage are remembered, for display.
 _MOST_OPERATIONS = 16
 # All index lists and factors of a network together.
-_LARGEST_TOTAL = 2**27
+_LARGEST_TOTAL = 2**26
 # A tensor that is computed from the last stage by more linear maps than this takes forever to evaluate.
 _MOST_STEPS = 2**14
 # The reciprocal of any larger float64 is an integer denominator and a power of two that float64 holds.

@@ -17,21 +17,24 @@ from affinelens.network.piecewise_linear import PiecewiseLinear
 
 # Activations of at most so many units are kept.
 _FEW_UNITS = 1 << 12
+# How many numbers a unit with a breakpoint of its own takes: it, two slopes and two offsets.
+_TABLE = 5
 
 
 def rectify(builder: GraphBuilder, tensor: Tensor, slopes: Floats, name: str) -> Tensor:
     """ReLU and its kin: slope 1 above zero and ``slopes``, spread over the tensor, below."""
-    same = slopes.ndim == 0 and tensor.size <= _FEW_UNITS
-    pieces = (
-        _rectified(tensor.size, float(slopes)) if same else PiecewiseLinear.two_slopes(spread(slopes, tensor.shape))
-    )
+    if slopes.ndim:
+        builder.require_room(_TABLE * tensor.size)
+        pieces = PiecewiseLinear.two_slopes(spread(slopes, tensor.shape))
+    else:
+        pieces = (_rectified if tensor.size <= _FEW_UNITS else _rectified.__wrapped__)(tensor.size, float(slopes))
     return builder.activate(tensor, pieces, name)
 
 
 @lru_cache(maxsize=64)
 def _rectified(units: int, slope: float) -> PiecewiseLinear:
     """The same slope for all units, kept for networks that are compiled again and again while they train."""
-    return PiecewiseLinear.two_slopes(np.full(units, slope))
+    return PiecewiseLinear.of(units, [0.0], [slope, 1.0], [0.0, 0.0])
 
 
 def absolute(builder: GraphBuilder, tensor: Tensor, name: str) -> Tensor:
@@ -67,7 +70,9 @@ def threshold(builder: GraphBuilder, tensor: Tensor, level: Floats, below: Float
 def clip(builder: GraphBuilder, tensor: Tensor, low: Floats, high: Floats, name: str) -> Tensor:
     """Values cut off below and above; an infinite bound cuts nothing."""
     shape = common_shape(tensor.shape, common_shape(low.shape, high.shape))
-    tensor, low, high = builder.broadcast(tensor, shape), spread(low, shape), spread(high, shape)
+    tensor, shared = builder.broadcast(tensor, shape), not (low.ndim or high.ndim)
+    builder.require_room(0 if shared else 2 * _TABLE * tensor.size)
+    low, high = (bound.reshape(1) if shared else spread(bound, shape) for bound in (low, high))
     if np.isnan(low).any() or np.isnan(high).any():
         raise AffineLensError("a bound of the clipping is NaN; bounds must be numbers")
     impossible = (low > high) | np.isposinf(low) | np.isneginf(high)
@@ -78,11 +83,13 @@ def clip(builder: GraphBuilder, tensor: Tensor, low: Floats, high: Floats, name:
         )
     if np.isneginf(low).all() and np.isposinf(high).all():
         return tensor
-    return builder.activate(tensor, _clipping(low, high), name)
+    tables = _clipping(low, high)
+    pieces = PiecewiseLinear.of(tensor.size, *(t[0] for t in tables)) if shared else PiecewiseLinear(*tables)
+    return builder.activate(tensor, pieces, name)
 
 
-def _clipping(low: Floats, high: Floats) -> PiecewiseLinear:
-    """Pieces below, between and above; a piece that is not there repeats its neighbor."""
+def _clipping(low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+    """Breakpoints, slopes and offsets of three pieces, of which one that is not there repeats its neighbor."""
     bounded, capped = np.isfinite(low), np.isfinite(high)
     zeros, ones = np.zeros(len(low)), np.ones(len(low))
     floor, ceiling = np.where(bounded, low, 0.0), np.where(capped, high, 0.0)
@@ -95,7 +102,7 @@ def _clipping(low: Floats, high: Floats) -> PiecewiseLinear:
     middle = tuple(np.where(bounded, b, a) for b, a in zip(between, above, strict=True))
     last = tuple(np.where(closed, b, a) for b, a in zip(between, above, strict=True))
     slopes, offsets = (np.stack(parts, axis=1) for parts in zip(below, middle, last, strict=True))
-    return PiecewiseLinear(np.stack([first, second], axis=1), slopes, offsets)
+    return np.stack([first, second], axis=1), slopes, offsets
 
 
 def maximum(builder: GraphBuilder, tensors: Sequence[Tensor], name: str) -> Tensor:

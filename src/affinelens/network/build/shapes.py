@@ -16,7 +16,7 @@ from affinelens.errors import AffineLensError, Option
 Shape = tuple[int, ...]
 Number = TypeVar("Number", bound=np.generic)
 # A tensor of more numbers than this is a mistake or an attack, not a network.
-_LARGEST = 2**26
+_LARGEST = 2**25
 
 
 def without_batch(shape: Shape) -> Shape:

@@ -38,10 +38,11 @@ def _bound(position: int, attribute: str) -> Operator:
     return bound
 
 
-def _reduction(meaning: Callable[..., Tensor], *more: Operator) -> Operator:
-    """A sum or maximum over axes; some nodes ask for none at all."""
+def _reduction(meaning: Callable[..., Tensor], *more: Operator, of_each: Operator | None = None) -> Operator:
+    """A sum or maximum over axes; some nodes ask for none at all, which leaves what it is ``of_each`` entry."""
     reduced = does(meaning, tensor(0), NodeCall.reduced_axes, *more, keep=flag("keepdims", 1))
-    return lambda call: call.tensor(0) if call.reduced_axes() is None else reduced(call)
+    alone = tensor(0) if of_each is None else of_each
+    return lambda call: alone(call) if call.reduced_axes() is None else reduced(call)
 
 
 def _mean(call: NodeCall) -> Tensor:
@@ -213,7 +214,9 @@ OPERATORS = Operators(
         "PRelu": does(nonlinear.rectify, tensor(0), numbers(1), name),
         "Pad": _pad,
         "Pow": does(operators.power, value(0), value(1)),
-        "ReduceL1": _reduction(nonlinear.norm_over, always(1.0), name),
+        "ReduceL1": _reduction(
+            nonlinear.norm_over, always(1.0), name, of_each=does(nonlinear.absolute, tensor(0), name)
+        ),
         "ReduceMax": _reduction(nonlinear.maximum_over, name),
         "ReduceMean": _reduction(GraphBuilder.mean_over),
         "ReduceMin": _reduction(nonlinear.minimum_over, name),

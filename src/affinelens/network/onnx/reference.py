@@ -147,7 +147,7 @@ def _carried_out(call: NodeCall, arrays: Mapping[int, Array]) -> list[Array]:
         require_size(prod(shape or ()), f"a result of shape {shape}")
     if any(tensor.data_location == TensorProto.EXTERNAL for tensor in call.node.tensors()):
         raise AffineLensError("an attribute is stored in another file, which is read of the operator Constant alone")
-    run = _sliced if call.node.operator == "Slice" else _referred
+    run = {"GatherElements": _gathered_elements, "Slice": _sliced}.get(call.node.operator, _referred)
     results = [np.asarray(result) for result in run(call, proto, arrays)]
     if any(shape not in (None, result.shape) for shape, result in zip(shapes, results, strict=True)):
         raise AffineLensError("onnx contradicts itself on the shape of the result; install a newer onnx package")
@@ -179,3 +179,15 @@ def _sliced(call: NodeCall, proto: onnx.NodeProto, arrays: Mapping[int, Array]) 
         last = min(max(end + size * (end < 0), least), most)
         data = np.take(data, np.arange(first, last, step), axis)
     return [data]
+
+
+def _gathered_elements(call: NodeCall, proto: onnx.NodeProto, arrays: Mapping[int, Array]) -> list[Any]:
+    """GatherElements, whose indices may be for some of the places along other axes; the reference wants all of them."""
+    data, indices = arrays[0], arrays[1]
+    axis = call.axis(0, data.ndim)
+    if indices.ndim != data.ndim or any(
+        most < some for k, (most, some) in enumerate(zip(data.shape, indices.shape, strict=True)) if k != axis
+    ):
+        raise AffineLensError(f"indices of shape {indices.shape} do not fit a tensor of shape {data.shape}")
+    some = tuple(slice(None) if k == axis else slice(size) for k, size in enumerate(indices.shape))
+    return [np.take_along_axis(data[some], indices, axis)]

@@ -60,7 +60,7 @@ def copy_vertex(arena: Arena, v: int, to: int, lanes: int, d: int) -> None:
 @inlined
 def cross(program: Program, state: State, first: Any, place: int, p: int, q: int, to: int, slot: int) -> None:
     """Make the vertex where a hyperplane meets the edge from p above it to q below it; its first lanes are given."""
-    control, arena, stack, rows = state.control, state.arena, state.stack, state.rows
+    arena, stack, rows = state.arena, state.stack, state.rows
     slots, words, lanes, d = stack.slot, stack.used.shape[1], program.lanes, program.dim
     x, bits, row = arena.x, arena.bits, rows.row
     for w in range(words):
