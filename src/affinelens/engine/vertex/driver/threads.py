@@ -79,7 +79,8 @@ class Walk:
         self._last_checkpoint = time.monotonic()
         self._reserved = 0
         self._walked = 0.0
-        self.seconds_waiting = 0.0
+        # what workers did, all together: how long they waited for work, and how much processor time they took
+        self.seconds_waiting = self.seconds_working = 0.0
 
     def run(self) -> Outcome:
         """Walk until everything is found or a limit or Ctrl-C stops it."""
@@ -103,9 +104,9 @@ class Walk:
             self._writer.shutdown(cancel_futures=True)
 
     @property
-    def seconds_walking(self) -> float:
-        """How long workers were in kernels, all together."""
-        return sum(bench.seconds_walking for bench in self._benches)
+    def seconds_unlocked(self) -> float:
+        """The processor time that workers took without holding the interpreter's lock, all together."""
+        return sum(bench.seconds_unlocked for bench in self._benches)
 
     # ------------------------------------------------------------------ the one who watches
 
@@ -165,6 +166,8 @@ class Walk:
                 self._walk(bench)
         except BaseException as error:
             self._stop_here(error)
+        with self._lock:
+            self.seconds_working += time.thread_time()
 
     def _next_piece(self, bench: Bench) -> Way | None:
         """The next piece of work, for which a worker may have to wait; None if there is none, or the walk stops."""
