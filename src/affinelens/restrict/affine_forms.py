@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma, upward
 from affinelens.array_types import Floats, Indices
 from affinelens.deadline import NEVER, Deadline
-from affinelens.network.canonical import AffineSum
 from affinelens.network.composed_maps import Composite
 from affinelens.network.linear_map import LinearMap, short_bits, shortened
+from affinelens.network.stage import AffineSum
 
 # Extended precision, or float64 again on platforms without it.
 Extended = NDArray[np.longdouble]
