@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from affinelens.engine.vertex.driver.task import Task
 from affinelens.engine.vertex.driver.way import FROM_THE_ROOT, Way, together
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program import Compiled
+from affinelens.kernels.blas_threads import one_blas_thread
 from affinelens.progress import Progress
 from affinelens.walk import Certificate, Chunk, Columns, Job, Outcome, Status
 
@@ -88,14 +90,15 @@ class Walk:
         threads = [threading.Thread(target=self._work, args=(bench,), daemon=True) for bench in self._benches]
         for thread in threads:
             thread.start()
-        try:
-            status = self._watch()
-        except KeyboardInterrupt:
-            status = Status.CANCELLED
-        finally:
-            self._stop_here()
-            for thread in threads:
-                thread.join()
+        with ExitStack() as settings:
+            try:
+                status = self._watch(settings)
+            except KeyboardInterrupt:
+                status = Status.CANCELLED
+            finally:
+                self._stop_here()
+                for thread in threads:
+                    thread.join()
         try:
             if self._error is not None:
                 raise self._error
@@ -110,9 +113,10 @@ class Walk:
 
     # ------------------------------------------------------------------ the one who watches
 
-    def _watch(self) -> Status:
+    def _watch(self, settings: ExitStack) -> Status:
         """Wait for the workers, look at the clock, report, and have the sink told how the walk stands."""
         started = reported = self._task.started
+        is_settled = self._limits.workers == 1
         while True:
             with self._lock:
                 if self._is_finished():
@@ -120,6 +124,9 @@ class Walk:
                 if self._stop:
                     return Status.REGION_LIMIT
                 self._lock.wait(_REPORT_EVERY / 2)
+            if not is_settled:  # which takes some milliseconds, and does not pay in walks that are over by now
+                settings.enter_context(one_blas_thread())
+                is_settled = True
             now = time.monotonic()
             if self._limits.time_limit is not None and now - started >= self._limits.time_limit:
                 return Status.COMPLETE if self._is_finished() else Status.TIME_LIMIT
