@@ -102,6 +102,8 @@ def damage_text(error: Exception) -> str:
     """What is wrong with a damaged directory, in a few words."""
     if isinstance(error, KeyError):
         return f"an entry {str(error)[:80]} is missing"
+    if isinstance(error, TypeError | AttributeError | IndexError):
+        return "an entry is of another kind than AffineLens writes"
     return " ".join(str(error).split())[:200] or "what it holds cannot be read"
 
 
