@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ import affinelens as al
 @pytest.mark.parametrize("exponent", [-1020, -1000, -980, -970, -900, 900])
 def test_vertices_are_those_of_the_same_picture_at_a_usual_scale(exponent: int) -> None:
     generator, sizes = np.random.default_rng(91), (3, 4, 3, 2)
-    shapes = [(o, i) for i, o in zip(sizes[:-1], sizes[1:], strict=True)]
+    shapes = [(o, i) for i, o in pairwise(sizes)]
     layers = [(generator.standard_normal(shape), 0.3 * generator.standard_normal(shape[0])) for shape in shapes]
     scale = 2.0**exponent
     usual = al.enumerate(layers, al.Box(-1, 1, dim=3), vertices=True)
