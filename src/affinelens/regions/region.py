@@ -129,14 +129,12 @@ class Region:
     @property
     def facet_numbers(self) -> NDArray[np.int64]:
         """The number of each facet's hyperplane, as :meth:`RegionSet.describe_hyperplane` takes it: int64 (facets,)."""
-        facets = self._regions.facets
-        return facets.numbers[facets.offsets[self.index] : facets.offsets[self.index + 1]]
+        return self._regions.facets_of(self.index).numbers
 
     @property
     def facet_signs(self) -> NDArray[np.int8]:
         """On which side of each facet's hyperplane the region lies, 1 or -1: int8 of shape (facets,)."""
-        facets = self._regions.facets
-        return facets.signs[facets.offsets[self.index] : facets.offsets[self.index + 1]]
+        return self._regions.facets_of(self.index).signs
 
     @property
     def halfspaces(self) -> tuple[Floats, Floats]:
@@ -305,7 +303,7 @@ class Region:
             "output there": point_text(outputs),
             "class there": str(int(np.argmax(outputs)) if len(outputs) > 1 else int(outputs[0] > 0)),
         }
-        if regions.outcome.table.facets is not None and regions.domain.dim <= _MEASURED_DIMENSIONS:
+        if regions.outcome.has_facets and regions.domain.dim <= _MEASURED_DIMENSIONS:
             texts |= {
                 "volume": f"{self.volume:.6g}",
                 "centroid": point_text(self.centroid),

@@ -11,18 +11,26 @@ import numpy as np
 from affinelens.array_types import Indices
 from affinelens.errors import AffineLensError
 from affinelens.short_text import counted
-from affinelens.walk import Outcome, Status
+from affinelens.walk import Columns, Outcome, Status
+from affinelens.walk.selected_rows import SelectedRows
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
+
+# Selections of a set on disk are read into memory up to so many times as many regions as are read at once.
+_PARTS_IN_MEMORY = 8
 
 
 def selected_outcome(regions: Regions, rows: Indices) -> Outcome:
     """The regions in the given rows, and of the cells after each stage those that they lie in."""
     whole = regions.outcome
-    columns = whole.table.taken(rows)
+    columns: Columns | SelectedRows
+    if whole.source is not None and len(rows) > _PARTS_IN_MEMORY * whole.source.rows_at_once:
+        columns = SelectedRows(whole.source, rows)
+    else:
+        columns = whole.taken(rows)
     widths = np.searchsorted(regions.switching, regions.network.choice_offsets[1:]).tolist()
-    cells = [len(np.unique(columns.patterns[:, :width], axis=0)) for width in widths[:-1]]
+    cells = [_different(columns, width) for width in widths[:-1]]
     return replace(
         whole,
         status=Status.SELECTION,
@@ -35,13 +43,26 @@ def selected_outcome(regions: Regions, rows: Indices) -> Outcome:
     )
 
 
+def _different(columns: Columns | SelectedRows, width: int) -> int:
+    """How many patterns of the first so many choices there are."""
+    if isinstance(columns, Columns):
+        return len(np.unique(columns.patterns[:, :width], axis=0))
+    found, more, waiting = columns.patterns[:0, :width], [], 0
+    for rows in columns.parts():
+        more.append(np.unique(columns.patterns[rows][:, :width], axis=0))
+        waiting += len(more[-1])
+        if waiting > len(found) + columns.rows_at_once:
+            found, more, waiting = np.unique(np.concatenate([found, *more]), axis=0), [], 0
+    return len(np.unique(np.concatenate([found, *more]), axis=0))
+
+
 def row_or_rows(index: Any, count: int) -> int | Indices:
     """What stands between the brackets of ``rs[...]``: one row, or several as an array.
 
     A row is an integer; several are a slice, a list or array of integers, or a bool a region.
     """
     if isinstance(index, slice):
-        return np.arange(count)[index]
+        return np.arange(*index.indices(count))
     if isinstance(index, (bool, np.bool_, str, bytes)):
         raise _unreadable(index)
     if hasattr(index, "__index__") and np.ndim(index) == 0:
@@ -55,7 +76,9 @@ def row_or_rows(index: Any, count: int) -> int | Indices:
             raise AffineLensError(f"a mask needs one bool a region, {count:,}, but has {len(rows):,}")
         return np.flatnonzero(rows)
     if rows.ndim == 1 and (np.issubdtype(rows.dtype, np.integer) or not len(rows)):
-        return np.array([one_row(row, count) for row in rows.tolist()], dtype=np.int64)
+        for row in rows[(rows < -count) | (rows >= count)][:1].tolist():
+            one_row(row, count)
+        return np.where(rows < 0, rows + count, rows).astype(np.int64)
     raise _unreadable(index)
 
 

@@ -40,7 +40,7 @@ def to_pandas(regions: Regions, columns: Sequence[str]) -> pandas.DataFrame:
     except ImportError:
         raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from None
     shown: dict[str, Any] = {**_points(regions), _pattern_name(regions): list(regions.switching_patterns)}
-    if regions.outcome.table.facets is not None:
+    if regions.outcome.has_facets:
         shown["facets"] = np.diff(regions.facet_offsets)
     frame = pandas.DataFrame(shown | flat_columns(regions, columns))
     frame.index.name = "region"
