@@ -290,8 +290,8 @@ class Region:
     def __repr__(self) -> str:
         own = self._regions.domain.has_own_coordinates
         point = self.local.point if own else self.point
-        facets = self._regions.outcome.table.facets
-        known = "" if facets is None else f", {counted(len(self.facet_numbers), 'facet')}"
+        facets = self._regions.outcome.has_facets
+        known = "" if not facets else f", {counted(len(self.facet_numbers), 'facet')}"
         return f"Region({self.index}, {'t' if own else 'point'}={point_text(point)}{known})"
 
     def _repr_html_(self) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from affinelens.array_types import Indices
 from affinelens.errors import AffineLensError
+from affinelens.regions.region_functions import restricted_functions
 from affinelens.short_text import counted
 from affinelens.walk import Columns, Outcome, Status
 from affinelens.walk.selected_rows import SelectedRows
@@ -17,6 +19,7 @@ from affinelens.walk.selected_rows import SelectedRows
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
 
+Kind = TypeVar("Kind", bound="Regions")
 # Selections of a set on disk are read into memory up to so many times as many regions as are read at once.
 _PARTS_IN_MEMORY = 8
 
@@ -41,6 +44,25 @@ def selected_outcome(regions: Regions, rows: Indices) -> Outcome:
         share=None,
         open_work=None,
     )
+
+
+def parts(regions: Kind) -> Iterator[Kind]:
+    """A set as sets of regions that follow each other, none of which takes much memory; one in memory is all of it.
+
+    They are for what is computed of each region alone: how many cells they lie in is not found out.
+    """
+    whole = regions.outcome
+    if whole.source is None:
+        yield regions
+        return
+    known = replace(
+        whole, restricted=restricted_functions(regions).restricted, status=Status.SELECTION, chunks=(), share=None,
+        certificate=replace(whole.certificate, complete=False), open_work=None,
+    )  # fmt: skip
+    for rows in whole.source.parts():
+        counts = (*whole.layer_counts[:-1], rows.stop - rows.start)
+        outcome = replace(known, columns=whole.taken(rows), layer_counts=counts)
+        yield type(regions)(regions.network, regions.domain, outcome, regions.options, regions.note)
 
 
 def _different(columns: Columns | SelectedRows, width: int) -> int:

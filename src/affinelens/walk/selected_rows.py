@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class SelectedRows(ColumnSource):
         shape = (len(self), whole.shape[1])
         return ColumnView(shape, whole.dtype, lambda rows: whole[self._rows[rows]], self.rows_at_once)
 
-    @property
+    @cached_property
     def exact_points(self) -> dict[int, tuple[Fraction, ...]]:
         all_of_them = self._source.exact_points
         chosen = np.flatnonzero(np.isin(self._rows, list(all_of_them))).tolist()

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -119,7 +120,7 @@ class StoredRegions(ColumnSource):
         shape, kind = (len(self), self._choices), self._asked.network.pattern_type
         return ColumnView(shape, kind, lambda rows: self._read(rows, self._patterns), self.rows_at_once)
 
-    @property
+    @cached_property
     def exact_points(self) -> dict[int, tuple[Fraction, ...]]:
         return {
             start + i: point
