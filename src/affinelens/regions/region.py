@@ -21,6 +21,7 @@ from affinelens.regions.neighbors import neighbors
 from affinelens.regions.region_functions import exact_functions
 from affinelens.regions.region_vertices import one_regions_vertices
 from affinelens.short_text import as_html, counted, point_text
+from affinelens.walk import Facets
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
@@ -129,12 +130,22 @@ class Region:
     @property
     def facet_numbers(self) -> NDArray[np.int64]:
         """The number of each facet's hyperplane, as :meth:`RegionSet.describe_hyperplane` takes it: int64 (facets,)."""
-        return self._regions.facets_of(self.index).numbers
+        return self._facets.numbers
 
     @property
     def facet_signs(self) -> NDArray[np.int8]:
         """On which side of each facet's hyperplane the region lies, 1 or -1: int8 of shape (facets,)."""
-        return self._regions.facets_of(self.index).signs
+        return self._facets.signs
+
+    @property
+    def _facets(self) -> Facets:
+        """The region's facets; where regions are on disk, no others are read."""
+        regions, rows = self._regions, slice(self.index, self.index + 1)
+        if regions.outcome.source is None or not regions.outcome.has_facets:
+            return regions.facets[rows]
+        facets = regions.outcome.taken(rows).facets
+        assert facets is not None
+        return facets
 
     @property
     def halfspaces(self) -> tuple[Floats, Floats]:
@@ -290,8 +301,8 @@ class Region:
     def __repr__(self) -> str:
         own = self._regions.domain.has_own_coordinates
         point = self.local.point if own else self.point
-        facets = self._regions.outcome.has_facets
-        known = "" if not facets else f", {counted(len(self.facet_numbers), 'facet')}"
+        has_facets = self._regions.outcome.has_facets
+        known = f", {counted(len(self.facet_numbers), 'facet')}" if has_facets else ""
         return f"Region({self.index}, {'t' if own else 'point'}={point_text(point)}{known})"
 
     def _repr_html_(self) -> str:

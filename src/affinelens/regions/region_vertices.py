@@ -54,7 +54,11 @@ def facets_with_vertices(regions: Regions) -> tuple[Facets, Vertices]:
     if not (outcome.has_facets and outcome.has_vertices):
         return _found_again(regions)
     facets, vertices = outcome.table.facets, outcome.table.vertices
-    return (facets, vertices) if facets is not None and vertices is not None and facets.bits is not None else _found_again(regions)
+    return (
+        (facets, vertices)
+        if facets is not None and vertices is not None and facets.bits is not None
+        else _found_again(regions)
+    )
 
 
 @kept

@@ -95,7 +95,9 @@ class Regions:
         if source is None:
             return frame.to_inputs(self.outcome.points)
         points, shape = source.points, (len(self), self.network.input_size)
-        return cast(Floats, ColumnView(shape, points.dtype, lambda rows: frame.to_inputs(points[rows]), source.rows_at_once))
+        return cast(
+            Floats, ColumnView(shape, points.dtype, lambda rows: frame.to_inputs(points[rows]), source.rows_at_once)
+        )
 
     @property
     def local(self) -> LocalRegions:
@@ -192,26 +194,6 @@ class Regions:
         if facets is None:
             raise AffineLensError("this set was made without facets; enumerate with facets=True to have them")
         return facets
-
-    def facets_of(self, index: int) -> Facets:
-        """The facets of one region; where regions are read from files, of no others.
-
-        Parameters
-        ----------
-        index
-            The region's row.
-
-        Examples
-        --------
-        >>> import affinelens as al
-        >>> rs = al.enumerate([([[1.0], [1.0]], [0.0, -0.5]), ([[1.0, 1.0]], [0.0])], al.Box(-1, 1, dim=1))
-        >>> rs.facets_of(2).numbers
-        array([1, 3])
-        """
-        row, facets = one_row(index, len(self)), None
-        if self.outcome.source is not None and self.outcome.has_facets:
-            facets = self.outcome.taken(slice(row, row + 1)).facets
-        return self.facets[row : row + 1] if facets is None else facets
 
     @property
     def vertex_values(self) -> Floats:

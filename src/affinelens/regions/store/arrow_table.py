@@ -91,7 +91,9 @@ def patterns_from_table(table: pa.Table, network: Network, switching: SwitchingC
     return patterns
 
 
-def pattern_bytes_from_table(table: pa.Table, network: Network, switching: SwitchingChoices | None) -> NDArray[np.uint8]:
+def pattern_bytes_from_table(
+    table: pa.Table, network: Network, switching: SwitchingChoices | None
+) -> NDArray[np.uint8]:
     """Patterns as :func:`packed` has them, a row each; what no run has is not found out."""
     choices = int(network.choice_offsets[-1]) if switching is None else len(switching.choices)
     if PATTERN_BITS not in table.column_names:

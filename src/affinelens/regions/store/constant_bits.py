@@ -1,7 +1,7 @@
 """Which bits are the same in all patterns of a row group, by which most row groups are known not to hold a pattern.
 
-Regions come in depth-first order, so those of a row group agree in most of what was decided first. A file carries this in
-its footer, where other readers do not mind it; without it, or if it is damaged, nothing is ruled out.
+Regions come in depth-first order, so those of a row group agree in most of what was decided first. A file carries this
+in its footer, where other readers do not mind it; without it, or if it is damaged, nothing is ruled out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class ConstantBits:
         return {_NAME: base64.b64encode(zlib.crc32(data).to_bytes(4, "little") + data)}
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[bytes, bytes] | None, groups: int, width: int) -> list[ConstantBits] | None:
+    def from_metadata(
+        cls, metadata: Mapping[bytes, bytes] | None, groups: int, width: int
+    ) -> list[ConstantBits] | None:
         """Those of each row group, or None if a file does not say or cannot be believed."""
         try:
             data = base64.b64decode((metadata or {})[_NAME], validate=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from affinelens.regions.store.arrow_table import columns_to_table
 from affinelens.regions.store.pattern_bits import bits_for
 from affinelens.regions.store.stored_regions import StoredRegions
 
@@ -19,6 +18,8 @@ def dataset(regions: Regions) -> pyarrow.dataset.Dataset:
     """The files of a large run, where they are; of any other set, what they would hold, in memory."""
     import pyarrow.dataset as ds
 
+    from affinelens.regions.store.arrow_table import columns_to_table
+
     source = regions.outcome.source
     if isinstance(source, StoredRegions):
         return _of_files(source)
@@ -31,11 +32,15 @@ def _of_files(source: StoredRegions) -> Any:
     from pyarrow.fs import LocalFileSystem
 
     files, system = source.files, LocalFileSystem()
-    form = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True))
+    form = ds.ParquetFileFormat(
+        default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+    )
     fragments = []
     for _, run in groupby(enumerate(_followed(source.groups)), key=lambda item: item[1][0]):
         groups = [group for _, (_, group) in run]
-        fragments.append(form.make_fragment(str(files[groups[0].shard].path), system, row_groups=[g.group for g in groups]))
+        fragments.append(
+            form.make_fragment(str(files[groups[0].shard].path), system, row_groups=[g.group for g in groups])
+        )
     schema = files[0].metadata.schema.to_arrow_schema().remove_metadata()
     return ds.FileSystemDataset(fragments, schema, form, system)
 

@@ -29,9 +29,7 @@ def save(regions: Regions, path: Path, *, overwrite: bool = False) -> Path:
     """Write a run directory. A walk that was stopped cannot go on from it: in memory it is not known where it stood."""
     require_writable(path, overwrite=overwrite)
     outcome = regions.outcome
-    asked = Asked(
-        regions.network, regions.domain, regions.options, True, outcome.has_facets, outcome.has_vertices
-    )
+    asked = Asked(regions.network, regions.domain, regions.options, True, outcome.has_facets, outcome.has_vertices)
     with ExitStack() as held:
         if is_run(path):
             held.callback(Lock(path).release)

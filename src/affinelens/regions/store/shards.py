@@ -42,7 +42,7 @@ class RowGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class Shard:
-    """A finished file: its name, how many regions it has, the hash of its bytes, and whether its pages have checksums."""
+    """A finished file: its name, how many regions it has, and the hash of its bytes."""
 
     file: str
     rows: int

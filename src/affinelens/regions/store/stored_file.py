@@ -73,14 +73,18 @@ class StoredFile:
     def reading(self) -> Iterator[None]:
         """Name the file in whatever goes wrong with it."""
         if self._state_now() != self._state:
-            raise AffineLensError(f"{self._folder}: {self._shard.file} was changed since the run was loaded; load it again")
+            raise AffineLensError(
+                f"{self._folder}: {self._shard.file} was changed since the run was loaded; load it again"
+            )
         try:
             yield
         except MemoryError:
             raise
         except Exception as error:  # it fails in many ways, and all of them mean the same here
             reason = " ".join(str(error).split())[:200]
-            raise AffineLensError(f"{self._folder}: damaged run: {self._shard.file} cannot be read ({reason})") from None
+            raise AffineLensError(
+                f"{self._folder}: damaged run: {self._shard.file} cannot be read ({reason})"
+            ) from None
 
     def _state_now(self) -> tuple[int, ...]:
         try:
