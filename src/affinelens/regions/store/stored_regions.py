@@ -37,7 +37,7 @@ LARGE_RUN = 50 * 2**20
 _ROWS_AT_ONCE = 1 << 16
 _PATTERN_NUMBERS = 1 << 23
 # What was read last is kept, up to so many bytes: of columns as they are in files, and as arrays.
-_KEPT_BYTES = 1 << 26
+_KEPT_BYTES = 1 << 25
 _THREADS = 4
 # Patterns that are looked for are compared with what is known of a row group so many at a time.
 _PATTERNS_AT_ONCE = 1 << 12
