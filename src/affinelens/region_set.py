@@ -40,7 +40,6 @@ from affinelens.measure import (
     to_batches,
     to_networkx,
     to_pandas,
-    volumes,
 )
 from affinelens.progress_display import ProgressOption, shown
 from affinelens.regions import Region, Regions, all_vertices, located, neighbor_values, region_at
@@ -246,7 +245,7 @@ class RegionSet(Regions):
         array([0.5, 1.5])
         """
         with shown(progress):
-            return volumes(self)
+            return quantity(self, "volume")
 
     @property
     def columns(self) -> dict[str, str]:
@@ -577,8 +576,8 @@ class RegionSet(Regions):
     def dataset(self) -> pyarrow.dataset.Dataset:
         """The set as a dataset of Arrow's, for DuckDB, Polars, Dask or whatever else reads one a piece at a time.
 
-        Of a large set on disk (:func:`affinelens.load`) it is the run's Parquet files themselves, of which a query reads
-        what it needs; of any other set it is a table in memory.
+        Of a large set on disk (:func:`affinelens.load`) it is the run's Parquet files themselves, of which a query
+        reads what it needs; of any other set it is a table in memory.
 
         Returns
         -------

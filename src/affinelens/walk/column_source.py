@@ -69,6 +69,10 @@ class ColumnSource(ABC):
         """All of them at once, in memory."""
         return self.taken(slice(0, len(self)))
 
+    def __reduce__(self) -> tuple[Callable[[Columns], Columns], tuple[Columns]]:
+        """What travels to another process, where there may be no such files: all of them."""
+        return _as_they_are, (self(),)
+
 
 class ColumnView(NDArrayOperatorsMixin):
     """A table of numbers that is read when it is looked at, in place of an array; rows and entries of it are arrays.
@@ -159,6 +163,10 @@ class ColumnView(NDArrayOperatorsMixin):
 
     def __repr__(self) -> str:
         return f"ColumnView({self.shape[0]:,} rows of {self.shape[1]} {self.dtype}, on disk)"
+
+
+def _as_they_are(columns: Columns) -> Columns:
+    return columns
 
 
 def runs(rows: int, at_once: int) -> Iterator[slice]:

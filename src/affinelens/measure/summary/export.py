@@ -57,12 +57,19 @@ def to_pandas(regions: Regions, columns: Sequence[str]) -> pandas.DataFrame:
         import pandas
     except ImportError:
         raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from None
+    frames = [_frame(part, columns) for part in parts(regions)]
+    frame = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
+    frame.index.name = "region"
+    return frame
+
+
+def _frame(regions: Regions, columns: Sequence[str]) -> pandas.DataFrame:
+    import pandas
+
     shown: dict[str, Any] = {**_points(regions), _pattern_name(regions): list(regions.switching_patterns)}
     if regions.outcome.has_facets:
         shown["facets"] = np.diff(regions.facet_offsets)
-    frame = pandas.DataFrame(shown | flat_columns(regions, columns))
-    frame.index.name = "region"
-    return frame
+    return pandas.DataFrame(shown | flat_columns(regions, columns))
 
 
 def require_column_file(path: Path, names: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from affinelens.files.lock import Lock
 from affinelens.files.saved_directory import written_whole
 from affinelens.regions.regions import Regions
+from affinelens.regions.store import shards
 from affinelens.regions.store.asked import Asked
 from affinelens.regions.store.manifest import is_run, write_manifest
 from affinelens.regions.store.run_data import description, how_far
@@ -35,8 +36,8 @@ def save(regions: Regions, path: Path, *, overwrite: bool = False) -> Path:
             held.callback(Lock(path).release)
         folder = held.enter_context(written_whole(path))
         writer = ShardWriter(folder, asked)
-        starts = range(0, len(regions), _CHUNK_ROWS)
-        parts = (outcome.taken(slice(start, min(start + _CHUNK_ROWS, len(regions)))) for start in starts)
+        rows = min(_CHUNK_ROWS, shards.SHARD_ROWS)
+        parts = (outcome.taken(slice(start, min(start + rows, len(regions)))) for start in range(0, len(regions), rows))
         chunks = tuple(Chunk((), number, len(part), writer.write(part)) for number, part in enumerate(parts))
         writer.close()
         write_network(folder, asked)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from affinelens.array_types import Indices, Patterns
 from affinelens.errors import AffineLensError
+from affinelens.files.saved_directory import plain_file_inside
 from affinelens.regions.store.asked import Asked
 from affinelens.regions.store.constant_bits import ConstantBits
 from affinelens.regions.store.matching_rows import WantedRows
@@ -81,7 +82,9 @@ class StoredRegions(ColumnSource):
     @staticmethod
     def suits(folder: Path, shards: Sequence[Shard]) -> bool:
         """Whether a run is so large that it had better not be read into memory."""
-        return bool(shards) and sum((folder / shard.file).stat().st_size for shard in shards) >= LARGE_RUN
+        return (
+            bool(shards) and sum(plain_file_inside(folder, shard.file).stat().st_size for shard in shards) >= LARGE_RUN
+        )
 
     def _groups_of(self, place: RowGroup) -> list[RowGroup]:
         if not 0 <= place.shard < len(self._files):
@@ -156,7 +159,7 @@ class StoredRegions(ColumnSource):
         parts = [column(k)[inner] for k, inner in self._overlapping(rows)]
         if not parts:
             return self._none().points if column == self._points else self._none().patterns
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return np.concatenate(parts)  # also of a single one: what is kept is nobody's to change
 
     def _overlapping(self, rows: Rows) -> Iterator[tuple[int, Any]]:
         """The parts that regions are in, and which of the part's regions they are."""
