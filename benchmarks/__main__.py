@@ -25,6 +25,7 @@ from benchmarks.image_ball import image_ball
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
 from benchmarks.pictures import table as pictures
+from benchmarks.scaling import ACAS_BOX
 from benchmarks.verification import table as verdicts
 
 CASES = [
@@ -35,11 +36,6 @@ BESIDE_LINEAR_PROGRAM = (3, 32, 32, 1)
 DEGENERATE = [(3, 32, 32, 1), (2, 32, 32, 32, 1)]
 EXACTNESS = [(3, 32, 32, 1), (4, 64, 1)]
 INTO_DIRECTORY = (5, 64, 1)
-# Property 3 of the ACAS Xu benchmark, in the network's normalised inputs.
-ACAS_BOX = (
-    [-0.30353115613746867, -0.009549296585513092, 0.4933803235848431, 0.3, 0.3],
-    [-0.2985528118996924, 0.009549296585513092, 0.49999999998567607, 0.5, 0.5],
-)
 
 
 def main() -> None:

@@ -13,14 +13,16 @@ import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from affinelens.engine.vertex.driver.bench import Bench, Findings
 from affinelens.engine.vertex.driver.task import Task
-from affinelens.engine.vertex.driver.way import FROM_THE_ROOT, Way
+from affinelens.engine.vertex.driver.way import FROM_THE_ROOT, Way, together
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program import Compiled
+from affinelens.kernels.blas_threads import one_blas_thread
 from affinelens.progress import Progress
 from affinelens.walk import Certificate, Chunk, Columns, Job, Outcome, Status
 
@@ -63,7 +65,7 @@ class Walk:
         self._compiled = compiled
         self._begins = left_open is None
         open_work = [FROM_THE_ROOT] if left_open is None else left_open
-        self._share_at_start = sum(way.share for way in open_work)
+        self._share_at_start = together(way.share for way in open_work)
         self._queue = deque(open_work)
         rows = _rows_of_a_chunk(task, compiled)
         self._benches = [Bench(task, compiled, rows) for _ in range(request.limits.workers)]
@@ -79,7 +81,8 @@ class Walk:
         self._last_checkpoint = time.monotonic()
         self._reserved = 0
         self._walked = 0.0
-        self.seconds_waiting = 0.0
+        # what workers did, all together: how long they waited for work, and how much processor time they took
+        self.seconds_waiting = self.seconds_working = 0.0
 
     def run(self) -> Outcome:
         """Walk until everything is found or a limit or Ctrl-C stops it."""
@@ -87,14 +90,15 @@ class Walk:
         threads = [threading.Thread(target=self._work, args=(bench,), daemon=True) for bench in self._benches]
         for thread in threads:
             thread.start()
-        try:
-            status = self._watch()
-        except KeyboardInterrupt:
-            status = Status.CANCELLED
-        finally:
-            self._stop_here()
-            for thread in threads:
-                thread.join()
+        with ExitStack() as settings:
+            try:
+                status = self._watch(settings)
+            except KeyboardInterrupt:
+                status = Status.CANCELLED
+            finally:
+                self._stop_here()
+                for thread in threads:
+                    thread.join()
         try:
             if self._error is not None:
                 raise self._error
@@ -103,15 +107,16 @@ class Walk:
             self._writer.shutdown(cancel_futures=True)
 
     @property
-    def seconds_walking(self) -> float:
-        """How long workers were in kernels, all together."""
-        return sum(bench.seconds_walking for bench in self._benches)
+    def seconds_unlocked(self) -> float:
+        """The processor time that workers took without holding the interpreter's lock, all together."""
+        return sum(bench.seconds_unlocked for bench in self._benches)
 
     # ------------------------------------------------------------------ the one who watches
 
-    def _watch(self) -> Status:
+    def _watch(self, settings: ExitStack) -> Status:
         """Wait for the workers, look at the clock, report, and have the sink told how the walk stands."""
         started = reported = self._task.started
+        is_settled = self._limits.workers == 1
         while True:
             with self._lock:
                 if self._is_finished():
@@ -119,6 +124,9 @@ class Walk:
                 if self._stop:
                     return Status.REGION_LIMIT
                 self._lock.wait(_REPORT_EVERY / 2)
+            if not is_settled:  # which takes some milliseconds, and does not pay in walks that are over by now
+                settings.enter_context(one_blas_thread())
+                is_settled = True
             now = time.monotonic()
             if self._limits.time_limit is not None and now - started >= self._limits.time_limit:
                 return Status.COMPLETE if self._is_finished() else Status.TIME_LIMIT
@@ -131,10 +139,19 @@ class Walk:
     def _progress(self, seconds: float) -> Progress:
         """How far the walk is; what workers have still to do is known as it was when each was looked at."""
         with self._lock:
-            pending = sum(bench.pending for bench in self._busy) + sum(way.share for way in self._queue)
-        self._walked = max(self._walked, min(1.0, self._share_at_start) - pending)
+            pending = together([*(bench.pending for bench in self._busy), *(way.share for way in self._queue)])
+        share = self._share_without(pending)
+        self._walked = max(self._walked, share or 0.0)
         found = self._findings(self._benches)
-        return Progress(found.regions, self._layer_counts(found), seconds, share=self._walked)
+        return Progress(
+            found.regions, self._layer_counts(found), seconds, share=None if share is None else self._walked
+        )
+
+    def _share_without(self, pending: float | None) -> float | None:
+        """How much of the domain was walked, if so much is open."""
+        if self._share_at_start is None or pending is None:
+            return None
+        return max(0.0, self._share_at_start - pending)
 
     def _is_finished(self) -> bool:
         return not self._stop and not self._busy and not self._queue
@@ -156,6 +173,8 @@ class Walk:
                 self._walk(bench)
         except BaseException as error:
             self._stop_here(error)
+        with self._lock:
+            self.seconds_working += time.thread_time()
 
     def _next_piece(self, bench: Bench) -> Way | None:
         """The next piece of work, for which a worker may have to wait; None if there is none, or the walk stops."""
@@ -361,7 +380,7 @@ class Walk:
             chunk._replace(made=chunk.made.result()) if isinstance(chunk.made, Future) else chunk for chunk in chunks
         ]
         ways = sorted(open_work, key=lambda way: way.place)
-        share = max(0.0, self._share_at_start - sum(way.share for way in ways))
+        share = self._share_without(together(way.share for way in ways))
         jobs = tuple(Job(self._task.engine, way.place, way.to_json()) for way in ways)
         return self._task.outcome(status, certificate, self._layer_counts(found), written, share, jobs)
 
