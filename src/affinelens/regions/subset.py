@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from affinelens.array_types import Indices
 from affinelens.errors import AffineLensError
@@ -66,16 +67,24 @@ def parts(regions: Kind) -> Iterator[Kind]:
 
 
 def _different(columns: Columns | SelectedRows, width: int) -> int:
-    """How many patterns of the first so many choices there are."""
-    if isinstance(columns, Columns):
-        return len(np.unique(columns.patterns[:, :width], axis=0))
-    found, more, waiting = columns.patterns[:0, :width], [], 0
-    for rows in columns.parts():
-        more.append(np.unique(columns.patterns[rows][:, :width], axis=0))
-        waiting += len(more[-1])
-        if waiting > len(found) + columns.rows_at_once:
-            found, more, waiting = np.unique(np.concatenate([found, *more]), axis=0), [], 0
-    return len(np.unique(np.concatenate([found, *more]), axis=0))
+    """How many patterns of the first so many choices there are.
+
+    Most rows are like the one before, because regions of a cell mostly follow each other.
+    """
+    if not width or not len(columns):
+        return min(len(columns), 1)
+    known: list[NDArray[np.void]] = []
+    settled = waiting = 0
+    for rows in [slice(0, len(columns))] if isinstance(columns, Columns) else columns.parts():
+        own = columns.patterns[rows][:, :width]
+        changed = (own[1:] != own[:-1]).any(axis=1)
+        cells = np.ascontiguousarray(own[np.append(True, changed)])
+        known.append(np.unique(cells.view(np.dtype((np.void, cells.itemsize * width))).ravel()))
+        waiting += len(known[-1])
+        if waiting > settled:  # so that little is compared often
+            known = [np.unique(np.concatenate(known))]
+            settled, waiting = len(known[0]), 0
+    return len(np.unique(np.concatenate(known)))
 
 
 def row_or_rows(index: Any, count: int) -> int | Indices:
