@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pytest
 
 from affinelens.regions.store import stored_regions
 from support.run_mutation import run_escapes, sample_runs
-
-
-@pytest.fixture(autouse=True)
-def figures_are_closed() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def test_damaged_runs_that_are_read_where_they_are_looked_at_are_refused_too(
