@@ -90,7 +90,11 @@ class Regions:
 
     @cached_property
     def points(self) -> Floats:
-        """An interior point a region, in input coordinates: float64 of shape (regions, inputs)."""
+        """An interior point a region, in input coordinates: float64 of shape (regions, inputs).
+
+        Of a large set on disk (:func:`affinelens.load`), what stands for the array: rows are read when they are looked
+        at; so are those of :attr:`patterns`.
+        """
         frame, source = self.domain.frame, self.outcome.source
         if source is None:
             return frame.to_inputs(self.outcome.points)
