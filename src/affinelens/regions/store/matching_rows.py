@@ -30,7 +30,7 @@ class WantedRows:
 def _words(rows: NDArray[np.uint8]) -> Words:
     """Rows of bytes as rows of whole words, with zeros behind."""
     missing = -rows.shape[1] % 8
-    whole = np.pad(rows, ((0, 0), (0, missing))) if missing else np.array(rows, order="C", copy=None)
+    whole = np.pad(rows, ((0, 0), (0, missing))) if missing else np.ascontiguousarray(rows)
     return whole.view(np.uint64)
 
 
