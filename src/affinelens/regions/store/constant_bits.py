@@ -10,13 +10,16 @@ import base64
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from affinelens.array_types import Bools
 from affinelens.regions.store.pattern_bits import PATTERN_BITS
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _NAME = b"affinelens.constant_bits"
 
@@ -29,8 +32,10 @@ class ConstantBits:
     ever: NDArray[np.uint8]
 
     @classmethod
-    def of(cls, table: pa.Table) -> ConstantBits:
+    def of(cls, table: pyarrow.Table) -> ConstantBits:
         """Those of a table with patterns as bits."""
+        import pyarrow as pa
+
         column = table.column(PATTERN_BITS).combine_chunks()
         if not pa.types.is_fixed_size_binary(column.type) or not len(column):
             none = np.zeros(0, dtype=np.uint8)
