@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.files.given_path import given_path
 from affinelens.measure import (
     Adjacency,
     AuditReport,
@@ -716,7 +717,7 @@ class RegionSet(Regions):
         ...     rs.save(Path(folder) / "run").name
         'run'
         """
-        return save(self, Path(path), overwrite=overwrite)
+        return save(self, given_path(path, "a run directory"), overwrite=overwrite)
 
     def summary(self) -> dict[str, str]:
         """What the set is, as labels and short texts.

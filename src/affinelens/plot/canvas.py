@@ -14,6 +14,7 @@ import numpy as np
 
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.files.given_path import given_path
 from affinelens.files.output_file import require_writable_file, written_whole_file
 
 try:
@@ -179,7 +180,7 @@ def save_picture(picture: Any, path: str | Path, *, dpi: int = 200) -> Path:
             f"a picture is a figure or axes, as rs.plot() returns them, but got {type(picture).__name__}"
         )
     figure: Any = picture if isinstance(picture, Figure) else picture.figure
-    target = Path(path)
+    target = given_path(path, "a picture")
     require_picture_file(target)
     kind = target.suffix[1:].lower()
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})

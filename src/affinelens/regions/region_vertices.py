@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from affinelens.engine import polytope_vertices, run
+from affinelens.engine import asked_again, polytope_vertices, run
 from affinelens.errors import AffineLensError
 from affinelens.regions.keeping import kept, known
 from affinelens.regions.pattern_index import PatternIndex, most_pieces
@@ -66,7 +66,8 @@ def _found_again(regions: Regions) -> tuple[Facets, Vertices]:
     selection = None
     if not regions.outcome.certificate.complete:
         selection = Selection(regions.outcome, len(regions.network.stages))
-    again = run(Request(regions.network, regions.domain.frame, vertices=True, selection=selection))
+    request = Request(regions.network, regions.domain.frame, vertices=True, selection=selection)
+    again = run(asked_again(request, regions.engine))
     facets, found = again.table.facets, again.table.vertices
     assert facets is not None
     assert found is not None
