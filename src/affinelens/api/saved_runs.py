@@ -110,7 +110,11 @@ def load(path: str | Path) -> RegionSet:
 
     Notes
     -----
-    Reads all columns into memory; does not walk.
+    Does not walk. A run whose files take less than 50 MiB is read into memory. Of a larger one, which may have 10^8
+    regions, nothing is read but what is looked at: ``points`` and ``patterns`` stand for arrays and give rows;
+    ``locate``, iteration, ``rs[rows]``, ``filter`` and ``to_batches`` read what they need; ``column`` computes a part
+    of the regions at a time. What needs all facets or vertices at once, as ``neighbor_values`` and ``adjacency`` do,
+    reads all into memory then. Damage of such a run's files is found where they are read.
 
     Examples
     --------

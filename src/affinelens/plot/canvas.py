@@ -5,7 +5,8 @@ Whoever draws a picture only to write it to a file closes it behind that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,18 @@ def new_figure(size: tuple[float, float]) -> Figure:
 def close_picture(picture: Any) -> None:
     """Give up a figure, or the one that axes are on, which nobody wants to see any more."""
     pyplot.close(picture if isinstance(picture, Figure) else picture.figure)
+
+
+@contextmanager
+def none_left_behind() -> Iterator[None]:
+    """Give up the figures that were begun here, if something goes wrong."""
+    before = set(pyplot.get_fignums())
+    try:
+        yield
+    except BaseException:
+        for number in set(pyplot.get_fignums()) - before:
+            pyplot.close(number)
+        raise
 
 
 def plane_size(lower: Floats, upper: Floats) -> tuple[float, float]:
