@@ -5,6 +5,7 @@ from affinelens.walk.columns import Columns, Facets, JoinedLater, Vertices
 from affinelens.walk.engine import Engine, Fit, Restriction
 from affinelens.walk.hyperplanes import Hyperplanes
 from affinelens.walk.job import WHOLE_DOMAIN, Job, Place
+from affinelens.walk.layouts import Layouts, OwnLayouts
 from affinelens.walk.limits import Limits
 from affinelens.walk.outcome import Chunk, Outcome, in_order
 from affinelens.walk.request import Ability, Request
@@ -27,8 +28,10 @@ __all__ = [
     "Hyperplanes",
     "Job",
     "JoinedLater",
+    "Layouts",
     "Limits",
     "Outcome",
+    "OwnLayouts",
     "Place",
     "Request",
     "Restriction",

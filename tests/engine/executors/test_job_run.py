@@ -18,7 +18,7 @@ from affinelens.engine.executors.job_run import read_reply, run_job
 from affinelens.engine.executors.message import packed, unpacked
 from affinelens.errors import AffineLensError
 from affinelens.version import __version__
-from affinelens.walk import WHOLE_DOMAIN, Job, Request, Selection, Status
+from affinelens.walk import WHOLE_DOMAIN, Job, Layouts, Request, Selection, Status
 from support.random_networks import random_layers
 
 NETWORK = al.network(random_layers([2, 6, 5, 1], 1))
@@ -29,6 +29,7 @@ REQUEST = Request(NETWORK, al.Box(-1, 1, dim=2).frame, "vertex", vertices=True)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that knows no walk yet."""
     monkeypatch.setattr(contexts, "_known", type(contexts._known)())
+    monkeypatch.setattr(contexts, "_layouts", Layouts(4))
 
 
 def _context(request: Request = REQUEST) -> bytes:
@@ -141,3 +142,21 @@ def test_a_reply_of_another_request_is_refused() -> None:
     for name in ("0.points", "0.facet_offsets", "0.vertex_points"):
         with pytest.raises(AffineLensError):
             read_reply(packed(structure, arrays | {name: arrays[name][:-1]}), context_from_bytes(context))
+
+
+def test_a_worker_lays_a_network_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many jobs of a walk it runs, and once more for another walk."""
+    from affinelens.engine.vertex.driver import task
+
+    laid_out, compile_program = [], task.compile_program
+    monkeypatch.setattr(task, "compile_program", lambda *given: laid_out.append(0) or compile_program(*given))
+    for walks, asked in enumerate((REQUEST, replace(REQUEST, frame=al.Box(-1, 3, dim=2).frame)), start=1):
+        context = _context(asked)
+        jobs, regions = [_job(context)], 0
+        while jobs:
+            found = read_reply(run_job(context, jobs.pop(), 10.0, 4), context_from_bytes(context)).outcome
+            assert found is not None
+            jobs += [_job(context, job) for job in found.open_work or ()]
+            regions += found.regions
+        assert regions == al.count(NETWORK, al.Box(-1, 1 if walks == 1 else 3, dim=2), engine="linear_program")
+        assert len(laid_out) == walks
