@@ -10,7 +10,7 @@ from affinelens.walk.limits import Limits
 from affinelens.walk.outcome import Chunk, Outcome, in_order
 from affinelens.walk.request import Ability, Request
 from affinelens.walk.selection import EVERYTHING, Selected, Selection
-from affinelens.walk.sink import HandedTo, Sink
+from affinelens.walk.sink import Deposit, HandedTo, SharedPlace, SharedSink, Sink
 from affinelens.walk.status import Status
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Certificate",
     "Chunk",
     "Columns",
+    "Deposit",
     "Engine",
     "Facets",
     "Fit",
@@ -37,6 +38,8 @@ __all__ = [
     "Restriction",
     "Selected",
     "Selection",
+    "SharedPlace",
+    "SharedSink",
     "Sink",
     "Status",
     "Vertices",

@@ -16,6 +16,8 @@ from affinelens.errors import AffineLensError
 
 # How often a cluster is asked how many workers it has.
 _ASK_EVERY = 1.0
+# How long what a job sent may take to arrive, before it is run again: who has it may be lost.
+_PATIENCE = 30.0
 # A context of fewer bytes travels with every job; of a longer one, a worker that lacks it says so.
 _SMALL = 1 << 16
 
@@ -142,7 +144,7 @@ class DaskClient:
 
     def result(self, future: Any) -> bytes:
         try:
-            found: bytes = future.result()
+            found: bytes = future.result(_PATIENCE)
         finally:
             future.release()
         return found
