@@ -84,7 +84,7 @@ class Bench:
         self.piece = Piece(FROM_THE_ROOT)
         self.found = Findings.none(compiled.program.stages)
         # how much of the domain is open here, as when it was looked at last
-        self.pending = 0.0
+        self.pending: float | None = 0.0
         self.seconds_walking = 0.0
 
     # ------------------------------------------------------------------ work
@@ -159,7 +159,7 @@ class Bench:
             return None
         way = self._open.taken_from_the_end(self._state)
         if way is not None:
-            self.pending -= way.share
+            self.pending = None if self.pending is None or way.share is None else self.pending - way.share
         return way
 
     def look(self) -> None:

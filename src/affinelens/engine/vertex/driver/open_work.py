@@ -9,7 +9,7 @@ import numpy as np
 from affinelens.array_types import Floats, Indices, Words
 from affinelens.convex.volume import cell_volumes
 from affinelens.engine.vertex.driver.way import (
-    Choice, Way, choices_below, cutting_units, open_choices, range_of_breaks,
+    Choice, Way, choices_below, cutting_units, open_choices, range_of_breaks, together,
 )  # fmt: skip
 from affinelens.engine.vertex.layout import kinds, phases
 from affinelens.engine.vertex.layout.program import Compiled
@@ -18,6 +18,9 @@ from affinelens.engine.vertex.layout.state import State
 from affinelens.engine.vertex.polytope_vertices import domain_cell
 
 _SHARED_OUT = (phases.BRANCHING, phases.SPLIT_BY_GROUP)
+# Volumes take time in proportion to the number of vertices, and about four times as long for each dimension more: what
+# is above this takes more than some tenths of a second.
+_MOST_MEASURED = 2e8
 # The vertices of one cell: where their ids begin, and how many there are.
 _Cell = tuple[int, int]
 
@@ -35,7 +38,7 @@ class OpenWork:
     def remainder(self, state: State) -> Way | None:
         """All that a walk has still to do; None if it is over."""
         choices = open_choices(self._compiled, state)
-        return Way(tuple(choices), min(1.0, self.pending_share(state))) if choices else None
+        return Way(tuple(choices), _at_most_all(self.pending_share(state))) if choices else None
 
     def taken_from_the_end(self, state: State) -> Way | None:
         """Take away what a walk would come to last, or None if it has one thing left to do.
@@ -61,18 +64,19 @@ class OpenWork:
                 return self._way(state, f, (-1, following[f], end[f]), share)
         return None
 
-    def _way(self, state: State, f: int, top: Choice, share: float) -> Way:
+    def _way(self, state: State, f: int, top: Choice, share: float | None) -> Way:
         below = ((taken, taken + 1, taken + 1) for taken, _, _ in choices_below(self._compiled, state, f))
-        return Way((*below, top), min(1.0, share))
+        return Way((*below, top), _at_most_all(share))
 
-    def pending_share(self, state: State) -> float:
-        """How much of the domain a walk has not been through."""
+    def pending_share(self, state: State) -> float | None:
+        """How much of the domain a walk has not been through; None where that would take long to say."""
         frame = state.stack.frame
         cells: list[_Cell] = []
         for f in range(int(state.control.depth)):
             phase = int(frame[f].phase)
             if frame[f].kind == kinds.SECTION:
-                return self._share_of_cells(state, cells) + self._share_of_units(state, f, _units_left(state, f))
+                of_units = self._share_of_units(state, f, _units_left(state, f))
+                return together([self._share_of_cells(state, cells), of_units])
             if phase == phases.BRANCHING:
                 cells += _children(frame[f])
             elif phase != phases.SPLIT_BY_GROUP or frame[f].next < frame[f].end:
@@ -80,7 +84,7 @@ class OpenWork:
                 break
         return self._share_of_cells(state, cells)
 
-    def _share_of_units(self, state: State, f: int, units: list[int]) -> float:
+    def _share_of_units(self, state: State, f: int, units: list[int]) -> float | None:
         """About how much of the work of counting a cell it is to restrict it to some of its hyperplanes."""
         if not units:
             return 0.0
@@ -88,27 +92,37 @@ class OpenWork:
         first, last = every.index(units[0]) / len(every), (every.index(units[-1]) + 1) / len(every)
         dimension = int(frame.dimension)
         part: float = last**dimension - first**dimension
-        return part * self._share_of_cells(state, [(int(frame.ids), int(frame.count))])
+        whole = self._share_of_cells(state, [(int(frame.ids), int(frame.count))])
+        return None if whole is None else part * whole
 
-    def _share_of_cells(self, state: State, cells: list[_Cell]) -> float:
+    def _share_of_cells(self, state: State, cells: list[_Cell]) -> float | None:
         """How much of the domain some cells are, by volume."""
         if not cells:
             return 0.0
         ids = np.concatenate([state.arena.ids[start : start + count] for start, count in cells])
         points, tight = state.arena.x[ids, : self._compiled.program.dim], state.tight(ids)
-        return self._volume(points, np.cumsum([count for _, count in cells]), tight) / self._domain_volume
+        volume = volume_of_cells(points, np.cumsum([count for _, count in cells]), tight)
+        return None if volume is None or self._domain_volume is None else volume / self._domain_volume
 
     @cached_property
-    def _domain_volume(self) -> float:
+    def _domain_volume(self) -> float | None:
         """Volume of the domain, in the kernels' coordinates."""
         if self._compiled.is_box:
             return float(np.prod(self._compiled.upper - self._compiled.lower))
         points, tight = domain_cell(self._compiled)
-        return self._volume(points, np.array([len(points)]), tight)
+        return volume_of_cells(points, np.array([len(points)]), tight)
 
-    def _volume(self, points: Floats, ends: Indices, tight: Words) -> float:
-        dim = self._compiled.program.dim
-        return float(cell_volumes(np.ascontiguousarray(points), ends, np.ascontiguousarray(tight), dim).sum())
+
+def volume_of_cells(points: Floats, ends: Indices, tight: Words) -> float | None:
+    """The volume of some cells together; None where that would take long to say."""
+    dim = points.shape[1]
+    if len(points) * 4**dim > _MOST_MEASURED:
+        return None
+    return float(cell_volumes(np.ascontiguousarray(points), ends, np.ascontiguousarray(tight), dim).sum())
+
+
+def _at_most_all(share: float | None) -> float | None:
+    return None if share is None else min(1.0, share)
 
 
 def _middle(count: int, dimension: int) -> int:

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from affinelens.convex.volume import cell_volumes
 from affinelens.deadline import TimeIsUp
 from affinelens.domain import Frame
 from affinelens.errors import AffineLensError
+from affinelens.engine.vertex.driver.open_work import volume_of_cells
 from affinelens.engine.vertex.driver.task import Task
 from affinelens.engine.vertex.driver.threads import Walk
-from affinelens.engine.vertex.driver.way import Way
+from affinelens.engine.vertex.driver.way import Way, together
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.engine.vertex.polytope_vertices import polytope_vertices
 from affinelens.progress import Progress
@@ -48,7 +48,7 @@ class SubdividedWalk:
         self._parts = self._parts_to_walk()
         self._walked: list[tuple[_Part, Outcome]] = []
         self._counts = np.zeros(len(task.request.network.stages), dtype=np.int64)
-        self._volumes: dict[Frame, float] = {}
+        self._volumes: dict[Frame, float | None] = {}
         self._next_checkpoint = time.monotonic() + self._asked.limits.checkpoint_every
 
     def run(self) -> Outcome:
@@ -161,20 +161,23 @@ class SubdividedWalk:
                 jobs += [Job(name, (part.number, *way.place), way.to_json()) for way in part.left_open]
         return tuple(jobs)
 
-    def _share(self, status: Status, walked: Sequence[tuple[_Part, Outcome]]) -> float:
+    def _share(self, status: Status, walked: Sequence[tuple[_Part, Outcome]]) -> float | None:
         """How much of the domain's volume was walked."""
         if status is Status.COMPLETE and self._asked.begins:
             return 1.0
-        return sum(self._volume(part.subdomain.frame) * (outcome.share or 0.0) for part, outcome in walked) / (
-            self._volume(self._asked.frame)
-        )
+        whole = self._volume(self._asked.frame)
+        done = together(_product(self._volume(part.subdomain.frame), outcome.share) for part, outcome in walked)
+        return None if whole is None or done is None else done / whole
 
-    def _volume(self, frame: Frame) -> float:
+    def _volume(self, frame: Frame) -> float | None:
         if frame not in self._volumes:
             vertices = polytope_vertices(frame)
-            measured = cell_volumes(vertices.points, vertices.offsets[1:], vertices.tight, frame.dim)
-            self._volumes[frame] = float(measured[0])
+            self._volumes[frame] = volume_of_cells(vertices.points, vertices.offsets[1:], vertices.tight)
         return self._volumes[frame]
+
+
+def _product(volume: float | None, share: float | None) -> float | None:
+    return None if volume is None or share is None else volume * share
 
 
 def _place(job: Job) -> Place:

@@ -19,7 +19,7 @@ from typing import Any
 
 from affinelens.engine.vertex.driver.bench import Bench, Findings
 from affinelens.engine.vertex.driver.task import Task
-from affinelens.engine.vertex.driver.way import FROM_THE_ROOT, Way
+from affinelens.engine.vertex.driver.way import FROM_THE_ROOT, Way, together
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program import Compiled
 from affinelens.progress import Progress
@@ -64,7 +64,7 @@ class Walk:
         self._compiled = compiled
         self._begins = left_open is None
         open_work = [FROM_THE_ROOT] if left_open is None else left_open
-        self._share_at_start = sum(way.share for way in open_work)
+        self._share_at_start = together(way.share for way in open_work)
         self._queue = deque(open_work)
         rows = _rows_of_a_chunk(task, compiled)
         self._benches = [Bench(task, compiled, rows) for _ in range(request.limits.workers)]
@@ -133,10 +133,19 @@ class Walk:
     def _progress(self, seconds: float) -> Progress:
         """How far the walk is; what workers have still to do is known as it was when each was looked at."""
         with self._lock:
-            pending = sum(bench.pending for bench in self._busy) + sum(way.share for way in self._queue)
-        self._walked = max(self._walked, min(1.0, self._share_at_start) - pending)
+            pending = together([*(bench.pending for bench in self._busy), *(way.share for way in self._queue)])
+        share = self._share_without(pending)
+        self._walked = max(self._walked, share or 0.0)
         found = self._findings(self._benches)
-        return Progress(found.regions, self._layer_counts(found), seconds, share=self._walked)
+        return Progress(
+            found.regions, self._layer_counts(found), seconds, share=None if share is None else self._walked
+        )
+
+    def _share_without(self, pending: float | None) -> float | None:
+        """How much of the domain was walked, if so much is open."""
+        if self._share_at_start is None or pending is None:
+            return None
+        return max(0.0, self._share_at_start - pending)
 
     def _is_finished(self) -> bool:
         return not self._stop and not self._busy and not self._queue
@@ -363,7 +372,7 @@ class Walk:
             chunk._replace(made=chunk.made.result()) if isinstance(chunk.made, Future) else chunk for chunk in chunks
         ]
         ways = sorted(open_work, key=lambda way: way.place)
-        share = max(0.0, self._share_at_start - sum(way.share for way in ways))
+        share = self._share_without(together(way.share for way in ways))
         jobs = tuple(Job(self._task.engine, way.place, way.to_json()) for way in ways)
         return self._task.outcome(status, certificate, self._layer_counts(found), written, share, jobs)
 

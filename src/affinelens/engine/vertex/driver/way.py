@@ -7,6 +7,7 @@ hundred steps. A way may come from a file that nobody vouches for; whether it is
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,13 +33,13 @@ _WITH_CHILDREN = (phases.BRANCHING, phases.SPLIT_BY_GROUP, phases.HALVED)
 
 @dataclass(frozen=True)
 class Way:
-    """The choices of all frames from the root on, and how much of the domain's volume is open there, at the most.
+    """The choices of all frames from the root on, and how much of the domain's volume is open there, if that is known.
 
     The topmost frame walks no child yet. If nothing was chosen there yet, it is ``_UNTOUCHED``.
     """
 
     choices: tuple[Choice, ...]
-    share: float
+    share: float | None
 
     @property
     def place(self) -> Place:
@@ -56,12 +57,18 @@ class Way:
         choices, share = data["choices"], data["share"]
         if not isinstance(choices, list) or not 0 < len(choices) < _DEEPEST or not all(map(_is_choice, choices)):
             raise AffineLensError("it has a job of the vertex engine whose way cannot be read")
-        if not isinstance(share, float | int) or isinstance(share, bool) or not 0.0 <= share <= 1.0:
+        if share is not None and not (type(share) in (float, int) and 0.0 <= share <= 1.0):
             raise AffineLensError(f"it has a job whose share of the domain cannot be {share!r:.40}")
-        return cls(tuple((taken, following, end) for taken, following, end in choices), float(share))
+        return cls(tuple((taken, following, end) for taken, following, end in choices), share)
 
 
 FROM_THE_ROOT = Way((_UNTOUCHED,), 1.0)
+
+
+def together(shares: Iterable[float | None]) -> float | None:
+    """How much some shares of the domain are together, if all are known."""
+    known = list(shares)
+    return None if None in known else sum(share for share in known if share is not None)
 
 
 def _is_choice(choice: Any) -> bool:
