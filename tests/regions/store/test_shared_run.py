@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import affinelens as al
@@ -66,18 +66,29 @@ def of_jobs(names: set[str]) -> set[str]:
     return {name for name in names if len(name) > 40}
 
 
-@pytest.mark.parametrize("little", [0, 1 << 20])
-def test_jobs_write_shards(
-    network: al.Network, alone: al.RegionSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, little: int
-) -> None:
-    """All that they find or, what is little, in the reply; both kinds of shards are in one run then."""
-    monkeypatch.setattr(job_run, "_LITTLE", little)
+def test_jobs_write_shards(network: al.Network, alone: al.RegionSet, tmp_path: Path) -> None:
     require_same(walked_on_threads(network, tmp_path / "run"), alone)
     require_same(al.load(tmp_path / "run"), alone)
-    assert of_jobs(there(tmp_path / "run"))
-    assert there(tmp_path / "run") == named(tmp_path / "run")
-    assert little == 0 or named(tmp_path / "run") - of_jobs(named(tmp_path / "run"))
+    assert there(tmp_path / "run") == named(tmp_path / "run") == of_jobs(there(tmp_path / "run"))
     assert not (tmp_path / "run" / WORD).exists()
+
+
+def test_some_jobs_write_shards_and_some_send_regions(
+    network: al.Network, alone: al.RegionSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both kinds of shards are in one run then."""
+    jobs = count()
+
+    def share_with_some(folder: Path, domain: al.Domain) -> SharedPlace:
+        place = share(folder, domain)
+        return SharedPlace(lambda told, request: None if next(jobs) % 2 else place.opened(told, request), place.told)
+
+    monkeypatch.setattr(run_writer, "share", share_with_some)
+    run = tmp_path / "run"
+    require_same(walked_on_threads(network, run), alone)
+    require_same(al.load(run), alone)
+    assert there(run) == named(run)
+    assert 0 < len(of_jobs(named(run))) < len(named(run))
 
 
 def test_a_place_that_is_out_of_reach_has_regions_sent(

@@ -63,6 +63,7 @@ def walk(program: Program, state: State, budget: int) -> int:
                 if rarely(is_guided and f == control.guided - 1 and state.guide[f].taken == HALF_DONE):
                     if stand(control, guided(program, state), f) != endings.FINISHED:
                         return endings.ASTRAY
+                    is_guided = False
                     frame[f].phase, frame[f].unit = phases.HALVED, unit
                 status = halve(program, state, f, unit)
                 if status == ORDINARY_CUT:
