@@ -32,6 +32,9 @@ class Adapter(Protocol):
     def workers(self) -> int:
         """How many jobs can run at the same time, now."""
 
+    def avoid(self, futures: Sequence[Any]) -> None:
+        """Send the next job to none of those who have these, if there is a choice."""
+
     def submit(self, function: Callable[..., bytes], job: bytes, *options: Any, send: bool) -> Any:
         """Have ``function(context, job, *options)`` run; a future, of which :meth:`tell` says when it has ended.
 
@@ -89,6 +92,9 @@ class Futures:
     def workers(self) -> int:
         return self._workers
 
+    def avoid(self, futures: Sequence[Any]) -> None:
+        """Nobody knows who has them."""
+
     def submit(self, function: Callable[..., bytes], job: bytes, *options: Any, send: bool) -> Any:
         try:
             context = self._context if send or len(self._context) < _SMALL else None
@@ -120,6 +126,7 @@ class DaskClient:
         self._scattered: Any = None
         self._count = 0
         self._asked = -_ASK_EVERY
+        self._preferred: list[str] = []
 
     def workers(self) -> int:
         now = time.monotonic()
@@ -131,11 +138,21 @@ class DaskClient:
             self._asked = time.monotonic()
         return self._count
 
+    def avoid(self, futures: Sequence[Any]) -> None:
+        self._preferred = []
+        if not futures:
+            return
+        with suppress(OSError, RuntimeError, TimeoutError, ValueError):
+            keys = {future.key for future in futures}
+            at_work = self._client.processing()
+            self._preferred = [worker for worker, has in at_work.items() if keys.isdisjoint(has)]
+
     def submit(self, function: Callable[..., bytes], job: bytes, *options: Any, send: bool) -> Any:
+        where = {"workers": self._preferred, "allow_other_workers": True} if self._preferred else {}
         try:
             if self._scattered is None or self._scattered.status != "finished":
                 self._scattered = self._client.scatter(self._bytes, broadcast=True, hash=False)
-            return self._client.submit(function, self._scattered, job, *options, pure=False)
+            return self._client.submit(function, self._scattered, job, *options, pure=False, **where)
         except (OSError, RuntimeError, TimeoutError, ValueError) as error:
             raise NoMoreJobs(f"the Dask client takes no more jobs ({error})") from error
 

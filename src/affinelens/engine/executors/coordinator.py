@@ -198,6 +198,8 @@ class Coordinator:
             shared = self._shared(piece)
             if shared is not None:
                 room = shared[1]
+            silent = [future for future, flight in self._silent.items() if flight.piece is piece]
+            self._adapter.avoid(silent)
             try:
                 future = self._adapter.submit(run_job, job, budget, self._most(room), parts, shared, send=piece.send)
             except NoMoreJobs:
@@ -297,6 +299,9 @@ class Coordinator:
     def _end_late(self, future: Any) -> None:
         """Accept an answer that nobody waited for any more, if it is one and there is room for its regions."""
         flight = self._silent.pop(future)
+        if flight.piece.is_done:
+            self._adapter.forget([future])
+            return
         try:
             reply = read_reply(self._adapter.result(future), self._context)
             found = reply.outcome
@@ -350,18 +355,18 @@ class Coordinator:
             self._is_more = True
 
     def _finish(self, piece: _Piece) -> None:
-        """A job was answered: whoever else has it need not go on."""
+        """A job was answered: whoever else has it need not go on.
+
+        But who was silent keeps it, so that the executor takes it for busy and sends no other there.
+        """
         piece.is_done = True
         if piece.silent == 0:
             return
         others = [future for future, flight in self._flying.items() if flight.piece is piece]
         self._reserved -= sum(self._flying.pop(future).room for future in others)
-        late = [future for future, flight in self._silent.items() if flight.piece is piece]
-        for future in late:
-            del self._silent[future]
         self._waiting = [entry for entry in self._waiting if not entry[2].is_done]
         heapq.heapify(self._waiting)
-        self._adapter.forget([*others, *late])
+        self._adapter.forget(others)
 
     def _withdraw(self) -> None:
         """Call jobs back, but wait a while for those that are about to end."""
