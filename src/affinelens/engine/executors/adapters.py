@@ -118,7 +118,10 @@ class Futures:
 
 
 class DaskClient:
-    """A client of ``dask.distributed``: it sends the context once, and workers hand it to each other."""
+    """A client of ``dask.distributed``: it sends a large context once, and workers hand it to each other.
+
+    Once a job was silent, workers that lack it are sent it with their jobs: who has it to hand on may be cut off.
+    """
 
     def __init__(self, client: Any, context: bytes) -> None:
         self._client = client
@@ -127,6 +130,7 @@ class DaskClient:
         self._count = 0
         self._asked = -_ASK_EVERY
         self._preferred: list[str] = []
+        self._is_sent_along = len(context) < _SMALL
 
     def workers(self) -> int:
         now = time.monotonic()
@@ -142,6 +146,7 @@ class DaskClient:
         self._preferred = []
         if not futures:
             return
+        self._is_sent_along = True
         with suppress(OSError, RuntimeError, TimeoutError, ValueError):
             keys = {future.key for future in futures}
             at_work = self._client.processing()
@@ -150,11 +155,17 @@ class DaskClient:
     def submit(self, function: Callable[..., bytes], job: bytes, *options: Any, send: bool) -> Any:
         where = {"workers": self._preferred, "allow_other_workers": True} if self._preferred else {}
         try:
-            if self._scattered is None or self._scattered.status != "finished":
-                self._scattered = self._client.scatter(self._bytes, broadcast=True, hash=False)
-            return self._client.submit(function, self._scattered, job, *options, pure=False, **where)
+            return self._client.submit(function, self._context(send=send), job, *options, pure=False, **where)
         except (OSError, RuntimeError, TimeoutError, ValueError) as error:
             raise NoMoreJobs(f"the Dask client takes no more jobs ({error})") from error
+
+    def _context(self, *, send: bool) -> Any:
+        """The context, or what stands for it; None for a worker that may have it."""
+        if self._is_sent_along:
+            return self._bytes if send or len(self._bytes) < _SMALL else None
+        if self._scattered is None or self._scattered.status != "finished":
+            self._scattered = self._client.scatter(self._bytes, broadcast=True, hash=False)
+        return self._scattered
 
     def tell(self, future: Any, function: Callable[[Any], None]) -> None:
         future.add_done_callback(function)
