@@ -100,14 +100,13 @@ class Hosts:
         """A Python process on a host."""
         command = ["ip", "netns", "exec", self._name(host), sys.executable, *arguments]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        process = subprocess.Popen(
+        with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
-        )
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait()
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
 
     def _name(self, host: str) -> str:
         return f"{self._mark}{_HOSTS.index(host)}"

@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -160,3 +164,39 @@ def test_a_worker_lays_a_network_out_once(monkeypatch: pytest.MonkeyPatch) -> No
             regions += found.regions
         assert regions == al.count(NETWORK, al.Box(-1, 1 if walks == 1 else 3, dim=2), engine="linear_program")
         assert len(laid_out) == walks
+
+
+_ELSEWHERE = """
+import sys
+from pathlib import Path
+from affinelens.engine.executors.job_run import run_job
+context, *jobs = [Path(name).read_bytes() for name in sys.argv[2:]]
+for number, job in enumerate(jobs):
+    Path(sys.argv[1], f"reply{number}").write_bytes(run_job(context, job, 60.0))
+"""
+
+
+def test_a_job_that_was_written_here_runs_on_another_machine(tmp_path: Path) -> None:
+    """As far as hashes and threads make another one: its columns are the same bytes."""
+    network = al.network(random_layers([3, 20, 20, 2], 1))
+    asked = Request(network, al.Box(-1, 1, dim=3).frame, "vertex", vertices=True)
+    context = _context(asked)
+    known = context_from_bytes(context)
+    first = read_reply(run_job(context, _job(context), 10.0, 100, 2), known).outcome
+    assert first is not None
+    jobs = [_job(context, job) for job in first.open_work or ()]
+    assert jobs
+    files = [tmp_path / name for name in ("context", *(f"job{number}" for number in range(len(jobs))))]
+    for file, content in zip(files, (context, *jobs), strict=True):
+        file.write_bytes(content)
+    threads = "1" if (os.cpu_count() or 1) > 1 else "2"
+    elsewhere = {"PYTHONHASHSEED": "12345", "NUMBA_NUM_THREADS": threads, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run(
+        [sys.executable, "-c", _ELSEWHERE, tmp_path, *files], env={**os.environ, **elsewhere}, check=True, timeout=300
+    )
+    for number, job in enumerate(jobs):
+        here, there = run_job(context, job, 60.0), (tmp_path / f"reply{number}").read_bytes()
+        (structure, arrays), (_, others) = unpacked(here), unpacked(there)
+        assert structure["status"] == "COMPLETE"
+        assert {name: a.tobytes() for name, a in arrays.items()} == {name: a.tobytes() for name, a in others.items()}
+        assert len(arrays) > 4
