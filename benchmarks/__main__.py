@@ -3,7 +3,8 @@
 ``python -m benchmarks --acas NET.onnx`` adds ACAS Xu network 1_1 on the box of its property 3. ``--mnist-fc NET.onnx
 IMAGES`` adds a classifier on a ball around the first image of an IDX file. ``--properties FOLDER`` adds verdicts on a
 VNN-COMP benchmark; see :mod:`benchmarks.verification`. ``--peers`` (``make bench-peers``) adds relucent and affinitree,
-each from an environment of its own. ``--tll NET.onnx`` adds the linear regions of such networks.
+each from an environment of its own. ``--tll NET.onnx`` adds the linear regions of such networks. ``--dask`` adds
+two processes of a Dask cluster beside two threads.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from benchmarks.image_ball import image_ball
 from benchmarks.measure import counting, enumerating
 from benchmarks.networks import integer_weights, kaiming_uniform, name_of, zero_bias
 from benchmarks.pictures import table as pictures
+from benchmarks.scaling import ACAS_BOX
 from benchmarks.verification import table as verdicts
 
 CASES = [
@@ -35,11 +37,6 @@ BESIDE_LINEAR_PROGRAM = (3, 32, 32, 1)
 DEGENERATE = [(3, 32, 32, 1), (2, 32, 32, 32, 1)]
 EXACTNESS = [(3, 32, 32, 1), (4, 64, 1)]
 INTO_DIRECTORY = (5, 64, 1)
-# Property 3 of the ACAS Xu benchmark, in the network's normalised inputs.
-ACAS_BOX = (
-    [-0.30353115613746867, -0.009549296585513092, 0.4933803235848431, 0.3, 0.3],
-    [-0.2985528118996924, 0.009549296585513092, 0.49999999998567607, 0.5, 0.5],
-)
 
 
 def main() -> None:
@@ -48,6 +45,7 @@ def main() -> None:
     parser.add_argument(
         "--mnist-fc", nargs=2, metavar=("NET.onnx", "IMAGES"), help="a network and the MNIST test images, an IDX file"
     )
+    parser.add_argument("--dask", action="store_true", help="measure two processes of a Dask cluster (needs it)")
     parser.add_argument("--peers", action="store_true", help="measure relucent and affinitree too")
     parser.add_argument("--properties", metavar="FOLDER", type=Path, help="a VNN-COMP benchmark to verify")
     parser.add_argument("--tll", nargs="+", metavar="NET.onnx", help="two-level-lattice networks of two inputs")
@@ -81,6 +79,10 @@ def main() -> None:
     if arguments.properties:
         print()
         verdicts(arguments.properties)
+    if arguments.dask:
+        from benchmarks.cluster import table as cluster
+
+        cluster()
     if arguments.tracking:
         from benchmarks.tracking import main as tracking
 

@@ -16,6 +16,7 @@ import pytest
 import affinelens as al
 from affinelens.measure.audit import facet_lists
 from affinelens.measure.audit.audit_report import AuditReport, Finding
+from affinelens.regions.store.manifest import checksum
 from support.command_line import run as command
 from support.random_networks import dense_network, pooled_network, random_layers, small_box, wide_layers
 
@@ -33,7 +34,8 @@ def edit_run(run: Path, change: Callable[[Rows], None]) -> None:
     change(rows)
     pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), file)
     shard["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-    shard["regions"] = manifest["regions"] = manifest["layer_counts"][-1] = len(rows)
+    shard["rows"] = manifest["regions"] = manifest["layer_counts"][-1] = manifest["chunks"][0][2] = len(rows)
+    manifest["checksum"] = checksum(manifest)
     (run / "manifest.json").write_text(json.dumps(manifest))
 
 
@@ -202,9 +204,9 @@ def test_a_point_moved_onto_the_border_of_the_domain(run: Path) -> None:
 @pytest.mark.parametrize("choice", range(11))
 def test_a_pattern_altered(run: Path, choice: int) -> None:
     def change(rows: Rows) -> None:
-        pattern = bytearray(rows[2]["pattern"])
-        pattern[choice] ^= 1
-        rows[2]["pattern"] = bytes(pattern)
+        pattern = bytearray(rows[2]["pattern_bits"])
+        pattern[choice // 8] ^= 1 << choice % 8
+        rows[2]["pattern_bits"] = bytes(pattern)
 
     assert audited(run, change)["points"].finding is Finding.FAILED
 

@@ -166,7 +166,7 @@ def test_a_checkpoint_is_the_walk_as_if_it_had_been_stopped_there() -> None:
     [
         None, 3, {}, {"choices": [], "share": 0.5}, {"choices": [[-1, -1]], "share": 0.5},
         {"choices": [[-1, -1, -1]], "share": 2.0}, {"choices": [[-1, -1, "x"]], "share": 0.5},
-        {"choices": [[-1, -1, -1]], "share": None}, {"choices": [[-9, -1, -1]], "share": 0.1},
+        {"choices": [[-1, -1, -1]], "share": True}, {"choices": [[-9, -1, -1]], "share": 0.1},
     ],
 )  # fmt: skip
 def test_what_is_not_a_way_is_refused(state: Any) -> None:

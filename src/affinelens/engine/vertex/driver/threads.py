@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
@@ -22,6 +23,7 @@ from affinelens.engine.vertex.driver.task import Task
 from affinelens.engine.vertex.driver.way import FROM_THE_ROOT, Way, together
 from affinelens.engine.vertex.layout import endings
 from affinelens.engine.vertex.layout.program import Compiled
+from affinelens.kernels.blas_threads import one_blas_thread
 from affinelens.progress import Progress
 from affinelens.walk import Certificate, Chunk, Columns, Job, Outcome, Status
 
@@ -80,7 +82,8 @@ class Walk:
         self._last_checkpoint = time.monotonic()
         self._reserved = 0
         self._walked = 0.0
-        self.seconds_waiting = 0.0
+        # what workers did, all together: how long they waited for work, and how much processor time they took
+        self.seconds_waiting = self.seconds_working = 0.0
 
     def run(self) -> Outcome:
         """Walk until everything is found or a limit or Ctrl-C stops it."""
@@ -88,14 +91,15 @@ class Walk:
         threads = [threading.Thread(target=self._work, args=(bench,), daemon=True) for bench in self._benches]
         for thread in threads:
             thread.start()
-        try:
-            status = self._watch()
-        except KeyboardInterrupt:
-            status = Status.CANCELLED
-        finally:
-            self._stop_here()
-            for thread in threads:
-                thread.join()
+        with ExitStack() as settings:
+            try:
+                status = self._watch(settings)
+            except KeyboardInterrupt:
+                status = Status.CANCELLED
+            finally:
+                self._stop_here()
+                for thread in threads:
+                    thread.join()
         try:
             if self._error is not None:
                 raise self._error
@@ -104,16 +108,17 @@ class Walk:
             self._writer.shutdown(cancel_futures=True)
 
     @property
-    def seconds_walking(self) -> float:
-        """How long workers were in kernels, all together."""
-        return sum(bench.seconds_walking for bench in self._benches)
+    def seconds_unlocked(self) -> float:
+        """The processor time that workers took without holding the interpreter's lock, all together."""
+        return sum(bench.seconds_unlocked for bench in self._benches)
 
     # ------------------------------------------------------------------ the one who watches
 
-    def _watch(self) -> Status:
+    def _watch(self, settings: ExitStack) -> Status:
         """Wait for the workers, look at the clock, report, and have the sink told how the walk stands."""
         started = reported = self._task.started
         limit = inf if self._limits.time_limit is None else self._limits.time_limit
+        is_settled = self._limits.workers == 1
         while True:
             with self._lock:
                 if self._is_finished():
@@ -121,6 +126,9 @@ class Walk:
                 if self._stop:
                     return Status.REGION_LIMIT
                 self._lock.wait(max(0.0, min(_REPORT_EVERY / 2, started + limit - time.monotonic())))
+            if not is_settled:  # which takes some milliseconds, and does not pay in walks that are over by now
+                settings.enter_context(one_blas_thread())
+                is_settled = True
             now = time.monotonic()
             if now - started >= limit:
                 return Status.COMPLETE if self._is_finished() else Status.TIME_LIMIT
@@ -167,6 +175,8 @@ class Walk:
                 self._walk(bench)
         except BaseException as error:
             self._stop_here(error)
+        with self._lock:
+            self.seconds_working += time.thread_time()
 
     def _next_piece(self, bench: Bench) -> Way | None:
         """The next piece of work, for which a worker may have to wait; None if there is none, or the walk stops."""
