@@ -30,8 +30,9 @@ def table(times: int = 3) -> None:
         Client(cluster) as client,
         tempfile.TemporaryDirectory() as folder,
     ):
-        small = kaiming_uniform((2, 8, 1), 0)
-        al.count(small, al.Box(-1, 1, dim=2), executor=client)  # has the kernels loaded
+        small, square = kaiming_uniform((2, 8, 1), 0), al.Box(-1, 1, dim=2)
+        al.count(small, square)
+        client.run(al.count, small, square)  # has the kernels loaded everywhere
         print(f"{'':>10} {'':>10} {'regions':>12} {'two threads':>12} {'Dask, two':>12}  share of the rate")
         for what, sizes, ask in (("enumerate", ENUMERATED, _enumerated(Path(folder))), ("count", COUNTED, al.count)):
             _row(what, sizes, ask, client, times)
