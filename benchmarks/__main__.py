@@ -3,7 +3,8 @@
 ``python -m benchmarks --acas NET.onnx`` adds ACAS Xu network 1_1 on the box of its property 3. ``--mnist-fc NET.onnx
 IMAGES`` adds a classifier on a ball around the first image of an IDX file. ``--properties FOLDER`` adds verdicts on a
 VNN-COMP benchmark; see :mod:`benchmarks.verification`. ``--peers`` (``make bench-peers``) adds relucent and affinitree,
-each from an environment of its own. ``--tll NET.onnx`` adds the linear regions of such networks.
+each from an environment of its own. ``--tll NET.onnx`` adds the linear regions of such networks. ``--dask`` adds
+two processes of a Dask cluster beside two threads.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ def main() -> None:
     parser.add_argument(
         "--mnist-fc", nargs=2, metavar=("NET.onnx", "IMAGES"), help="a network and the MNIST test images, an IDX file"
     )
+    parser.add_argument("--dask", action="store_true", help="measure two processes of a Dask cluster (needs it)")
     parser.add_argument("--peers", action="store_true", help="measure relucent and affinitree too")
     parser.add_argument("--properties", metavar="FOLDER", type=Path, help="a VNN-COMP benchmark to verify")
     parser.add_argument("--tll", nargs="+", metavar="NET.onnx", help="two-level-lattice networks of two inputs")
@@ -77,6 +79,10 @@ def main() -> None:
     if arguments.properties:
         print()
         verdicts(arguments.properties)
+    if arguments.dask:
+        from benchmarks.cluster import table as cluster
+
+        cluster()
     if arguments.tracking:
         from benchmarks.tracking import main as tracking
 

@@ -6,11 +6,12 @@ from affinelens.walk.columns import Columns, Facets, JoinedLater, Vertices
 from affinelens.walk.engine import Engine, Fit, Restriction
 from affinelens.walk.hyperplanes import Hyperplanes
 from affinelens.walk.job import WHOLE_DOMAIN, Job, Place
+from affinelens.walk.layouts import Layouts, OwnLayouts
 from affinelens.walk.limits import Limits
 from affinelens.walk.outcome import Chunk, Outcome, in_order
 from affinelens.walk.request import Ability, Request
 from affinelens.walk.selection import EVERYTHING, Selected, Selection
-from affinelens.walk.sink import HandedTo, Sink
+from affinelens.walk.sink import Deposit, HandedTo, SharedPlace, SharedSink, Sink
 from affinelens.walk.status import Status
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "ColumnSource",
     "ColumnView",
     "Columns",
+    "Deposit",
     "Engine",
     "Facets",
     "Fit",
@@ -30,14 +32,18 @@ __all__ = [
     "Hyperplanes",
     "Job",
     "JoinedLater",
+    "Layouts",
     "Limits",
     "Outcome",
+    "OwnLayouts",
     "Place",
     "Request",
     "Restriction",
     "Rows",
     "Selected",
     "Selection",
+    "SharedPlace",
+    "SharedSink",
     "Sink",
     "Status",
     "Vertices",

@@ -12,6 +12,7 @@ from affinelens.progress import ProgressFunction, who_is_told
 from affinelens.restrict import Clauses, RestrictedNetwork
 from affinelens.walk.columns import Columns
 from affinelens.walk.job import WHOLE_DOMAIN, Job
+from affinelens.walk.layouts import OwnLayouts
 from affinelens.walk.limits import Limits
 from affinelens.walk.selection import Selection
 from affinelens.walk.sink import Sink
@@ -54,6 +55,8 @@ class Request:
         Takes regions while they are found, which are otherwise in the outcome, and is told how the walk stands.
     open_work
         What there is to do: the whole domain, or what an earlier walk of the same request left.
+    layouts
+        If given, what engines lay out before they walk is kept there for further walks of the same request.
     """
 
     network: Network
@@ -68,6 +71,7 @@ class Request:
     progress: ProgressFunction | None = field(default_factory=who_is_told)
     sink: Sink | None = None
     open_work: tuple[Job, ...] = (WHOLE_DOMAIN,)
+    layouts: OwnLayouts | None = None
 
     @property
     def executor(self) -> Any:

@@ -179,6 +179,13 @@ def test_a_limit_of_regions_is_met_exactly(most: int, network: al.Network) -> No
         assert found.then(rest).layer_counts == walk(network, "vertex").layer_counts
 
 
+def test_a_limit_is_met_by_many_small_jobs() -> None:
+    """Each of which goes on in the middle of a cell that was cut last, which it is led to."""
+    network = al.network(random_layers([3, 60, 60, 2], 1))
+    with Recording() as executor:
+        assert walk(network, "vertex", executor, max_regions=5000).regions == 5000
+
+
 def test_a_limit_that_is_just_the_number_of_regions_is_none(small: al.Network) -> None:
     count = walk(small, "count").regions
     with Recording() as executor:
@@ -278,6 +285,90 @@ def test_lost_jobs_are_sent_again_and_nothing_is_there_twice(
         found = walk(asked, engine, executor)
     assert (found.status, found.layer_counts) == (Status.COMPLETE, alone.layer_counts)
     require_same(found.table, alone.table)
+
+
+class Slow(ThreadPoolExecutor):
+    """Threads, of which some jobs are answered long after they were run, if at all; how many jobs were sent."""
+
+    def __init__(self, delay: Callable[[int], float]) -> None:
+        super().__init__(2)
+        self._delay = delay
+        self.jobs = 0
+        self.timers: list[threading.Timer] = []
+
+    def submit(self, function: Callable[..., Any], /, *given: Any, **options: Any) -> Future[Any]:
+        self.jobs += 1
+        delay, run_now = self._delay(self.jobs), super().submit(function, *given, **options)
+        if delay == 0:
+            return run_now
+        answered: Future[Any] = Future()
+        answered.set_running_or_notify_cancel()
+        if delay < float("inf"):
+            timer = threading.Timer(delay, lambda: answered.set_result(run_now.result()))
+            self.timers.append(timer)
+            timer.start()
+        return answered
+
+
+@pytest.mark.parametrize("engine", ["vertex", "count"])
+@pytest.mark.parametrize("delay", [float("inf"), 0.05, 0.35, 1.0])
+def test_silent_jobs_are_sent_to_others_and_answers_count_once(
+    engine: str, delay: float, network: al.Network, wide: al.Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of hosts that are cut off, of those that are back before somebody else has answered, and after."""
+    monkeypatch.setattr(coordinator, "_PATIENCE", 0.1)
+    monkeypatch.setattr(coordinator, "_PATIENCE_IN_BUDGETS", 1.0)
+    asked = network if engine == "vertex" else wide
+    alone = walk(asked, engine)
+    executor = Slow(lambda number: delay if number % 5 == 1 else 0)
+    found = walk(asked, engine, executor)
+    for timer in executor.timers:
+        timer.join()
+    executor.shutdown()
+    assert (found.status, found.layer_counts) == (Status.COMPLETE, alone.layer_counts)
+    require_same(found.table, alone.table)
+
+
+def test_late_answers_do_not_go_beyond_a_limit(network: al.Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinator, "_PATIENCE", 0.05)
+    monkeypatch.setattr(coordinator, "_PATIENCE_IN_BUDGETS", 0.0)
+    for most in (100, 1000, 3000):
+        with Slow(lambda number: 0.2 if number % 3 == 0 else 0) as executor:
+            found = walk(network, "vertex", executor, max_regions=most)
+        assert (found.status, found.regions, len(found.table)) == (Status.REGION_LIMIT, most, most)
+
+
+class OneByOne:
+    """One thread that passes for four, and takes its time; how many jobs were sent that were there already."""
+
+    def __init__(self) -> None:
+        self._max_workers = 4
+        self._thread = ThreadPoolExecutor(1)
+        self._there: list[bytes] = []
+        self.twice = self.most_ahead = 0
+
+    def submit(self, function: Callable[..., Any], /, *given: Any, **options: Any) -> Future[Any]:
+        self.twice += given[1] in self._there
+        self._there.append(given[1])
+        self.most_ahead = max(self.most_ahead, len(self._there))
+
+        def perform() -> Any:
+            time.sleep(0.1)
+            self._there.remove(given[1])
+            return function(*given, **options)
+
+        return self._thread.submit(perform)
+
+
+def test_jobs_that_wait_their_turn_are_not_silent(network: al.Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While those before them are answered in turn, however long that takes."""
+    monkeypatch.setattr(coordinator, "_PATIENCE", 0.5)
+    monkeypatch.setattr(coordinator, "_PATIENCE_IN_BUDGETS", 0.0)
+    executor = OneByOne()
+    found = walk(network, "vertex", executor)
+    assert found.layer_counts == walk(network, "vertex").layer_counts
+    assert executor.most_ahead > 6
+    assert executor.twice == 0
 
 
 def test_a_job_that_always_fails_is_given_up(small: al.Network) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +22,7 @@ from affinelens.engine.executors.job_run import read_reply, run_job
 from affinelens.engine.executors.message import packed, unpacked
 from affinelens.errors import AffineLensError
 from affinelens.version import __version__
-from affinelens.walk import WHOLE_DOMAIN, Job, Request, Selection, Status
+from affinelens.walk import WHOLE_DOMAIN, Job, Layouts, Request, Selection, Status
 from support.random_networks import random_layers
 
 NETWORK = al.network(random_layers([2, 6, 5, 1], 1))
@@ -29,6 +33,7 @@ REQUEST = Request(NETWORK, al.Box(-1, 1, dim=2).frame, "vertex", vertices=True)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that knows no walk yet."""
     monkeypatch.setattr(contexts, "_known", type(contexts._known)())
+    monkeypatch.setattr(contexts, "_layouts", Layouts(4))
 
 
 def _context(request: Request = REQUEST) -> bytes:
@@ -141,3 +146,57 @@ def test_a_reply_of_another_request_is_refused() -> None:
     for name in ("0.points", "0.facet_offsets", "0.vertex_points"):
         with pytest.raises(AffineLensError):
             read_reply(packed(structure, arrays | {name: arrays[name][:-1]}), context_from_bytes(context))
+
+
+def test_a_worker_lays_a_network_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many jobs of a walk it runs, and once more for another walk."""
+    from affinelens.engine.vertex.driver import task
+
+    laid_out, compile_program = [], task.compile_program
+    monkeypatch.setattr(task, "compile_program", lambda *given: laid_out.append(0) or compile_program(*given))
+    for walks, asked in enumerate((REQUEST, replace(REQUEST, frame=al.Box(-1, 3, dim=2).frame)), start=1):
+        context = _context(asked)
+        jobs, regions = [_job(context)], 0
+        while jobs:
+            found = read_reply(run_job(context, jobs.pop(), 10.0, 4), context_from_bytes(context)).outcome
+            assert found is not None
+            jobs += [_job(context, job) for job in found.open_work or ()]
+            regions += found.regions
+        assert regions == al.count(NETWORK, al.Box(-1, 1 if walks == 1 else 3, dim=2), engine="linear_program")
+        assert len(laid_out) == walks
+
+
+_ELSEWHERE = """
+import sys
+from pathlib import Path
+from affinelens.engine.executors.job_run import run_job
+context, *jobs = [Path(name).read_bytes() for name in sys.argv[2:]]
+for number, job in enumerate(jobs):
+    Path(sys.argv[1], f"reply{number}").write_bytes(run_job(context, job, 60.0))
+"""
+
+
+def test_a_job_that_was_written_here_runs_on_another_machine(tmp_path: Path) -> None:
+    """As far as hashes and threads make another one: its columns are the same bytes."""
+    network = al.network(random_layers([3, 20, 20, 2], 1))
+    asked = Request(network, al.Box(-1, 1, dim=3).frame, "vertex", vertices=True)
+    context = _context(asked)
+    known = context_from_bytes(context)
+    first = read_reply(run_job(context, _job(context), 10.0, 100, 2), known).outcome
+    assert first is not None
+    jobs = [_job(context, job) for job in first.open_work or ()]
+    assert jobs
+    files = [tmp_path / name for name in ("context", *(f"job{number}" for number in range(len(jobs))))]
+    for file, content in zip(files, (context, *jobs), strict=True):
+        file.write_bytes(content)
+    threads = "1" if (os.cpu_count() or 1) > 1 else "2"
+    elsewhere = {"PYTHONHASHSEED": "12345", "NUMBA_NUM_THREADS": threads, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run(
+        [sys.executable, "-c", _ELSEWHERE, tmp_path, *files], env={**os.environ, **elsewhere}, check=True, timeout=300
+    )
+    for number, job in enumerate(jobs):
+        here, there = run_job(context, job, 60.0), (tmp_path / f"reply{number}").read_bytes()
+        (structure, arrays), (_, others) = unpacked(here), unpacked(there)
+        assert structure["status"] == "COMPLETE"
+        assert {name: a.tobytes() for name, a in arrays.items()} == {name: a.tobytes() for name, a in others.items()}
+        assert len(arrays) > 4

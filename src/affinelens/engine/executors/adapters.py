@@ -16,6 +16,8 @@ from affinelens.errors import AffineLensError
 
 # How often a cluster is asked how many workers it has.
 _ASK_EVERY = 1.0
+# How long what a job sent may take to arrive, before it is run again: who has it may be lost.
+_PATIENCE = 30.0
 # A context of fewer bytes travels with every job; of a longer one, a worker that lacks it says so.
 _SMALL = 1 << 16
 
@@ -29,6 +31,9 @@ class Adapter(Protocol):
 
     def workers(self) -> int:
         """How many jobs can run at the same time, now."""
+
+    def avoid(self, futures: Sequence[Any]) -> None:
+        """Send the next job to none of those who have these, if there is a choice."""
 
     def submit(self, function: Callable[..., bytes], job: bytes, *options: Any, send: bool) -> Any:
         """Have ``function(context, job, *options)`` run; a future, of which :meth:`tell` says when it has ended.
@@ -87,6 +92,9 @@ class Futures:
     def workers(self) -> int:
         return self._workers
 
+    def avoid(self, futures: Sequence[Any]) -> None:
+        """Nobody knows who has them."""
+
     def submit(self, function: Callable[..., bytes], job: bytes, *options: Any, send: bool) -> Any:
         try:
             context = self._context if send or len(self._context) < _SMALL else None
@@ -110,7 +118,10 @@ class Futures:
 
 
 class DaskClient:
-    """A client of ``dask.distributed``: it sends the context once, and workers hand it to each other."""
+    """A client of ``dask.distributed``: it sends a large context once, and workers hand it to each other.
+
+    Once a job was silent, workers that lack it are sent it with their jobs: who has it to hand on may be cut off.
+    """
 
     def __init__(self, client: Any, context: bytes) -> None:
         self._client = client
@@ -118,6 +129,8 @@ class DaskClient:
         self._scattered: Any = None
         self._count = 0
         self._asked = -_ASK_EVERY
+        self._preferred: list[str] = []
+        self._is_sent_along = len(context) < _SMALL
 
     def workers(self) -> int:
         now = time.monotonic()
@@ -129,20 +142,37 @@ class DaskClient:
             self._asked = time.monotonic()
         return self._count
 
+    def avoid(self, futures: Sequence[Any]) -> None:
+        self._preferred = []
+        if not futures:
+            return
+        self._is_sent_along = True
+        with suppress(OSError, RuntimeError, TimeoutError, ValueError):
+            keys = {future.key for future in futures}
+            at_work = self._client.processing()
+            self._preferred = [worker for worker, has in at_work.items() if keys.isdisjoint(has)]
+
     def submit(self, function: Callable[..., bytes], job: bytes, *options: Any, send: bool) -> Any:
+        where = {"workers": self._preferred, "allow_other_workers": True} if self._preferred else {}
         try:
-            if self._scattered is None or self._scattered.status != "finished":
-                self._scattered = self._client.scatter(self._bytes, broadcast=True, hash=False)
-            return self._client.submit(function, self._scattered, job, *options, pure=False)
+            return self._client.submit(function, self._context(send=send), job, *options, pure=False, **where)
         except (OSError, RuntimeError, TimeoutError, ValueError) as error:
             raise NoMoreJobs(f"the Dask client takes no more jobs ({error})") from error
+
+    def _context(self, *, send: bool) -> Any:
+        """The context, or what stands for it; None for a worker that may have it."""
+        if self._is_sent_along:
+            return self._bytes if send or len(self._bytes) < _SMALL else None
+        if self._scattered is None or self._scattered.status != "finished":
+            self._scattered = self._client.scatter(self._bytes, broadcast=True, hash=False)
+        return self._scattered
 
     def tell(self, future: Any, function: Callable[[Any], None]) -> None:
         future.add_done_callback(function)
 
     def result(self, future: Any) -> bytes:
         try:
-            found: bytes = future.result()
+            found: bytes = future.result(_PATIENCE)
         finally:
             future.release()
         return found

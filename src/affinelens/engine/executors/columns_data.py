@@ -33,6 +33,11 @@ def columns_to_data(columns: Columns) -> tuple[dict[str, Any], Arrays]:
     return {"regions": len(columns), "exact_points": exact}, arrays
 
 
+def size_of(columns: Columns) -> int:
+    """How many bytes the arrays take."""
+    return sum(array.nbytes for array in columns_to_data(columns)[1].values())
+
+
 def columns_from_data(structure: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Columns:
     """Rebuild columns, whose types and shapes are checked."""
     try:

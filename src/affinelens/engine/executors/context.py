@@ -17,10 +17,12 @@ from affinelens.network.serial import network_from_data, network_to_data
 from affinelens.restrict import Clauses
 from affinelens.restrict.serial import restricted_from_data, restricted_to_data
 from affinelens.version import __version__
-from affinelens.walk import Job, Request
+from affinelens.walk import Job, Layouts, OwnLayouts, Request
 
 # A worker keeps so many contexts: those of walks that were begun last.
 _KEPT = 4
+# And so many layouts, each of the network or of a subdomain, for all walks together.
+_LAYOUTS_KEPT = 4
 _ASKED = ("regions", "facets", "vertices")
 
 
@@ -94,8 +96,9 @@ def _read(structure: Mapping[str, Any], arrays: Mapping[str, Any], name: str) ->
     condition: Clauses = tuple(tuple(int(b) for b in clause) for clause in structure["condition"])
     regions, facets, vertices = (bool(structure[name]) for name in _ASKED)
     request = Request(
-        network, frame, engine, regions=regions, facets=facets, vertices=vertices, condition=condition, progress=None
-    )
+        network, frame, engine, regions=regions, facets=facets, vertices=vertices, condition=condition, progress=None,
+        layouts=OwnLayouts(name, _layouts),
+    )  # fmt: skip
     choice = Choice(engine_named(engine), "asked for", restricted)
     return Context(request, choice, Identity(__version__, network.digest, name))
 
@@ -112,6 +115,7 @@ def _require_own_version(version: object) -> None:
         )
 
 
+_layouts = Layouts(_LAYOUTS_KEPT)
 _known: OrderedDict[str, Context] = OrderedDict()
 _lock = threading.Lock()
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import shlex
 import shutil
 import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from affinelens.engine import AUTO
 from affinelens.errors import AffineLensError
@@ -20,9 +23,10 @@ from affinelens.regions.store.restricted_file import write_restricted
 from affinelens.regions.store.run_data import SavedRun, description, how_far, nothing_yet
 from affinelens.regions.store.run_reader import NETWORK
 from affinelens.regions.store.shards import RowGroup, ShardWriter, remove_others
+from affinelens.regions.store.shared_run import share, share_no_longer, told_shards
 from affinelens.regions.store.switching_file import same_switching, write_switching
 from affinelens.short_text import counted
-from affinelens.walk import Columns, Outcome, Status
+from affinelens.walk import Columns, Outcome, SharedPlace, Status
 
 
 def require_writable(path: Path, *, overwrite: bool = False) -> None:
@@ -48,6 +52,7 @@ class RunWriter:
         self._last = nothing_yet(asked) if earlier is None else earlier.outcome
         self._restricted_sha256 = None if earlier is None else earlier.restricted_sha256
         self._description = description(asked)
+        self._shared: SharedPlace | None = None
         self._shards = ShardWriter(path, asked, () if earlier is None else earlier.shards)
 
     @classmethod
@@ -79,6 +84,18 @@ class RunWriter:
         self._require_begun()
         return self._shards.write(columns)
 
+    def shared(self) -> SharedPlace | None:
+        """The directory, for jobs that reach it; not before the run was begun."""
+        if self._shared is None and self._has_begun:
+            self._shared = share(self._path, self._asked.domain)
+        return self._shared
+
+    def adopt(self, kept: dict[str, Any], regions: Sequence[int]) -> list[RowGroup]:
+        """Take shards that a job has written here."""
+        shards, groups = told_shards(self._path, kept, regions)
+        first = self._shards.adopt(shards)
+        return [RowGroup(first + group.shard, group.group) for group in groups]
+
     def checkpoint(self, so_far: Outcome) -> None:
         """From here on the walk can go on where it stands now."""
         self._require_begun()
@@ -94,6 +111,9 @@ class RunWriter:
         whole = self._with_earlier(outcome)
         goes_on_from_last = whole.open_work is None and not self._asked.regions
         self._keep(replace(self._last, status=whole.status) if goes_on_from_last else whole)
+        if self._shared is not None:
+            share_no_longer(self._path)
+            remove_others(self._path, self._shards.shards)
         return SavedRun(self._asked, whole, tuple(self._shards.shards))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -101,6 +121,9 @@ class RunWriter:
 
     def _close(self, error: BaseException | None) -> None:
         self._shards.discard()
+        if self._shared is not None:
+            with suppress(OSError):
+                share_no_longer(self._path)
         if self._has_begun and not self._has_kept and isinstance(error, AffineLensError):
             shutil.rmtree(self._path, ignore_errors=True)  # refused before anything was found
         if self._lock is not None:

@@ -59,14 +59,20 @@ class Shard:
 
 
 class ShardWriter:
-    """Writes chunks one after another, and begins another file when one is full."""
+    """Writes chunks one after another, and begins another file when one is full.
 
-    def __init__(self, folder: Path, asked: Asked, shards: Iterable[Shard] = ()) -> None:
+    The file that is written to is among the ``shards``, but what is said of it there is true when it was closed.
+    """
+
+    def __init__(
+        self, folder: Path, asked: Asked, shards: Iterable[Shard] = (), names: Iterator[str] | None = None
+    ) -> None:
         self.folder = folder
         self.shards = list(shards)
         self._domain = asked.domain
         self._bits = bits_for(asked.network)
-        self._names = _free_names({shard.file for shard in self.shards})
+        self._names = _free_names({shard.file for shard in self.shards}) if names is None else names
+        self._number = 0
         self._file: Path | None = None
         self._stream: pyarrow.OSFile | None = None
         self._writer: pyarrow.parquet.ParquetWriter | None = None
@@ -83,7 +89,7 @@ class ShardWriter:
         if self._writer is None:
             self._writer = self._opened(table.schema)
         self._writer.write_table(table, row_group_size=max(len(table), 1))
-        place = RowGroup(len(self.shards), self._groups)
+        place = RowGroup(self._number, self._groups)
         self._constant.append(ConstantBits.of(table))
         self._rows += len(table)
         self._bytes += table.nbytes
@@ -92,12 +98,19 @@ class ShardWriter:
             self.close()
         return place
 
+    def adopt(self, shards: Sequence[Shard]) -> int:
+        """Take finished files of others; returns the place of the first among all."""
+        self.shards += shards
+        return len(self.shards) - len(shards)
+
     def _opened(self, schema: pyarrow.Schema) -> pyarrow.parquet.ParquetWriter:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         self._file = self.folder / next(self._names)
         self._stream = pa.OSFile(str(self._file), "wb")
+        self._number = len(self.shards)
+        self.shards.append(Shard(self._file.name, 0, ""))
         return pq.ParquetWriter(
             self._stream, schema, compression="zstd", use_dictionary=False, write_statistics=False,
             write_page_checksum=True, column_encoding=encodings(schema),
@@ -111,7 +124,7 @@ class ShardWriter:
         self._writer.close()
         self._stream.close()
         sync_file(self._file)
-        self.shards.append(Shard(self._file.name, self._rows, sha256(self._file), checks_pages=True))
+        self.shards[self._number] = Shard(self._file.name, self._rows, sha256(self._file), checks_pages=True)
         self._writer = self._file = self._stream = None
         self._rows = self._bytes = self._groups = 0
         self._constant = []

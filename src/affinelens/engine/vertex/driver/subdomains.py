@@ -103,7 +103,7 @@ class SubdividedWalk:
                 yield own, compiled
 
     def _compile(self, part: _Part) -> Compiled:
-        return replace(self._task, restricted=part.subdomain).compiled(part.selected)
+        return replace(self._task, restricted=part.subdomain).compiled(part.selected, part.number)
 
     def _walk(self, part: _Part, compiled: Compiled, found: int) -> Outcome:
         limits = self._asked.limits

@@ -27,11 +27,17 @@ class Task:
     counts_sections: bool = False
     started: float = field(default_factory=time.monotonic)
 
-    def compiled(self, selected: Selected) -> Compiled:
-        """What is to be walked, laid out for the kernels."""
+    def compiled(self, selected: Selected, subdomain: int | None = None) -> Compiled:
+        """What is to be walked, laid out for the kernels: once for all walks of a request that keeps layouts."""
         asked, restricted = self.request, self.restricted
         frame = asked.frame if restricted is None else restricted.frame
-        return compile_program(asked.network, frame, restricted, asked.condition, self.deadline, selected)
+
+        def compile_now() -> Compiled:
+            return compile_program(asked.network, frame, restricted, asked.condition, self.deadline, selected)
+
+        if asked.layouts is None or asked.selection is not None:
+            return compile_now()
+        return asked.layouts.kept((self.engine, subdomain), compile_now)
 
     def outcome(
         self, status: Status, certificate: Certificate, counts: tuple[int, ...], chunks: Iterable[Chunk],

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 from affinelens.engine.vertex.driver.bench import Bench, Findings
@@ -116,6 +117,7 @@ class Walk:
     def _watch(self, settings: ExitStack) -> Status:
         """Wait for the workers, look at the clock, report, and have the sink told how the walk stands."""
         started = reported = self._task.started
+        limit = inf if self._limits.time_limit is None else self._limits.time_limit
         is_settled = self._limits.workers == 1
         while True:
             with self._lock:
@@ -123,12 +125,12 @@ class Walk:
                     return Status.COMPLETE
                 if self._stop:
                     return Status.REGION_LIMIT
-                self._lock.wait(_REPORT_EVERY / 2)
+                self._lock.wait(max(0.0, min(_REPORT_EVERY / 2, started + limit - time.monotonic())))
             if not is_settled:  # which takes some milliseconds, and does not pay in walks that are over by now
                 settings.enter_context(one_blas_thread())
                 is_settled = True
             now = time.monotonic()
-            if self._limits.time_limit is not None and now - started >= self._limits.time_limit:
+            if now - started >= limit:
                 return Status.COMPLETE if self._is_finished() else Status.TIME_LIMIT
             if self._asked.progress is not None and now - reported >= _REPORT_EVERY:
                 reported = now
