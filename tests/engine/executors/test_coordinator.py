@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import affinelens as al
 from affinelens.engine import run
-from affinelens.engine.executors import coordinator
+from affinelens.engine.executors import adapters, context, coordinator
 from affinelens.errors import AffineLensError
 from affinelens.progress import Progress
 from affinelens.walk import Columns, Limits, Outcome, Request, Status
@@ -379,26 +379,43 @@ def test_a_job_that_always_fails_is_given_up(small: al.Network) -> None:
 
 
 def test_a_killed_process_of_a_pool_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
-    """A pool does not get over that, and is not ours to replace."""
+    """A pool does not get over that, and is not ours to replace.
+
+    Replies are short here: of one killed in the middle of a long one, the pool itself would wait for the rest for ever.
+    """
     wide, place = al.network(random_layers([3, 40, 40, 2], 4)), tmp_path / "run"
-    alone = al.enumerate(wide, BOX, workers=2)
+    alone = al.count(wide, BOX, workers=2)
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
-        assert al.count(wide, BOX, executor=executor) == len(alone)  # now the workers are there
+        assert al.count(wide, BOX, executor=executor) == alone  # now the workers are there
         victim = next(iter(executor._processes))
         killer = threading.Timer(0.3, os.kill, (victim, signal.SIGKILL))
         killer.start()
         with pytest.raises(AffineLensError, match="takes no more jobs"):
-            _enumerate_until_it_fails(wide, executor, place)
+            _count_until_it_fails(wide, executor, place)
         killer.join()
-    resumed = al.resume(place)
-    assert isinstance(resumed, al.RegionSet)
-    assert np.array_equal(resumed.points, alone.points)
-    assert np.array_equal(resumed.patterns, alone.patterns)
+    assert al.resume(place) == alone
 
 
-def _enumerate_until_it_fails(network: al.Network, executor: Executor, place: Path) -> None:
+def _count_until_it_fails(network: al.Network, executor: Executor, place: Path) -> None:
     while True:
-        al.enumerate(network, BOX, executor=executor, run=place, overwrite=True)
+        al.count(network, BOX, executor=executor, run=place, overwrite=True)
+
+
+def test_a_pool_that_does_not_notice_its_loss_is_not_waited_for(
+    small: al.Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Lost:
+        exitcode = -9
+
+    class Waiting:
+        _processes: ClassVar[dict[int, Lost]] = {1: Lost()}
+
+        def submit(self, *_: Any) -> Future[bytes]:
+            return Future()
+
+    monkeypatch.setattr(adapters, "_TO_NOTICE", 0.2)
+    with pytest.raises(AffineLensError, match=r"Waiting takes no more jobs \(one of its processes was lost\)"):
+        al.count(small, BOX, executor=Waiting())
 
 
 def test_an_executor_that_was_shut_down_is_refused(small: al.Network) -> None:
@@ -416,8 +433,6 @@ def test_what_is_no_executor_is_refused(executor: Any, small: al.Network) -> Non
 
 def test_a_large_network_is_sent_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch, network: al.Network) -> None:
     """Threads share what they know; a process that does not know the walk says so, and then is sent it."""
-    from affinelens.engine.executors import adapters, context
-
     monkeypatch.setattr(adapters, "_SMALL", 0)
     monkeypatch.setattr(context, "_known", type(context._known)())
     with Recording() as executor:

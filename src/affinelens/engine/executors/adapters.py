@@ -20,6 +20,8 @@ _ASK_EVERY = 1.0
 _PATIENCE = 30.0
 # A context of fewer bytes travels with every job; of a longer one, a worker that lacks it says so.
 _SMALL = 1 << 16
+# How long an executor may take to say that one of its processes was lost.
+_TO_NOTICE = 5.0
 
 
 class NoMoreJobs(Exception):  # noqa: N818 (what it means is decided where it is caught)
@@ -88,9 +90,22 @@ class Futures:
         self._context = context
         most = getattr(executor, "_max_workers", None)  # as executors of the standard library say it
         self._workers = most if isinstance(most, int) and most > 0 else otherwise
+        self._lost_since: float | None = None
 
     def workers(self) -> int:
+        self._require_processes()
         return self._workers
+
+    def _require_processes(self) -> None:
+        """Notice that a process was lost: for one killed in the middle of a reply, a pool waits for ever."""
+        processes = list((getattr(self._executor, "_processes", None) or {}).values())
+        if all(getattr(process, "exitcode", None) is None for process in processes):
+            self._lost_since = None
+            return
+        now = time.monotonic()
+        self._lost_since = self._lost_since or now
+        if now - self._lost_since > _TO_NOTICE:
+            raise NoMoreJobs(f"{type(self._executor).__name__} takes no more jobs (one of its processes was lost)")
 
     def avoid(self, futures: Sequence[Any]) -> None:
         """Nobody knows who has them."""
