@@ -148,7 +148,13 @@ def beside_linear_program() -> None:
 def into_directory() -> None:
     found = json.loads(_process("benchmarks.into_directory", INTO_DIRECTORY, dict(os.environ)))
     rate, peak = found["regions"] / found["seconds"] / 1e6, found["peak"] / 2**20
-    print(f"{name_of(INTO_DIRECTORY)}, into a run directory: {rate:.2f} M/s, peak memory {peak:.0f} MiB", flush=True)
+    print(
+        f"{name_of(INTO_DIRECTORY)}, into a run directory: {rate:.2f} M/s, peak memory {peak:.0f} MiB, "
+        f"{found['bytes']:.1f} bytes a region; opened in {1e3 * found['open']:.0f} ms, 1000 points located in "
+        f"{found['locate']:.2f} s (first {found['first_locate']:.2f} s), all read as batches at "
+        f"{found['regions'] / found['scan'] / 1e6:.1f} M/s, peak memory {found['reading_peak'] / 2**20:.0f} MiB",
+        flush=True,
+    )
 
 
 def _process(module: str, job: object, environment: dict[str, str]) -> str:

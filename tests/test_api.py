@@ -1,11 +1,14 @@
-"""Before a walk that would not end there is a warning, and none before one that would."""
+"""Before a walk that would not end there is a warning, and none before one that would; paths are paths."""
 
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,3 +48,47 @@ def test_the_command_line_warns_in_its_own_words(tmp_path: Path) -> None:
     assert "affinelens: warning: very roughly" in shown
     assert "--max-regions or --time-limit" in shown
     assert "--slice-axes" in shown
+
+
+def test_the_warning_points_at_the_line_that_asked() -> None:
+    for question in (al.count, al.enumerate):
+        with pytest.warns(al.AffineLensWarning) as caught, pytest.raises(RuntimeError):
+            question(HOPELESS, BOX, progress=_give_up)
+        assert [Path(warning.filename) for warning in caught] == [Path(__file__)]
+
+
+def _give_up(_: al.Progress) -> None:
+    raise RuntimeError
+
+
+def test_a_warning_points_past_this_package_alone(tmp_path: Path) -> None:
+    script = "from affinelens.errors import AffineLensWarning, warn_user\nwarn_user(AffineLensWarning('so'))\n"
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=True)
+    assert "script.py:2: AffineLensWarning: so" in done.stderr
+
+
+MODEL = [([[1.0]], [0.0]), ([[1.0]], [0.0])]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        al.load,
+        al.load_record,
+        al.resume,
+        al.read_vnnlib,
+        lambda path: al.enumerate(MODEL, al.Box(-1, 1, dim=1), run=path),
+        lambda path: al.count(MODEL, al.Box(-1, 1, dim=1), run=path),
+        lambda path: al.enumerate(MODEL, al.Box(-1, 1, dim=1)).save(path),
+    ],
+)
+@pytest.mark.parametrize("path", [3, b"run", "a\0b", ["run"]], ids=repr)
+def test_what_is_no_path_is_refused_in_a_sentence(question: Callable[[Any], object], path: object) -> None:
+    with pytest.raises(al.AffineLensError, match=r"is given by its path, as text or a pathlib\.Path, but got"):
+        question(path)
+
+
+def test_a_count_that_was_stopped_counts_one_region_as_one() -> None:
+    with pytest.raises(al.IncompleteError, match=r"at least 1 region exists$"):
+        al.count(MODEL, al.Box(-1, 1, dim=1), max_regions=1, workers=1)

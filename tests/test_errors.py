@@ -10,7 +10,7 @@ from affinelens.cli.model_options import on_command_line
 from affinelens.errors import AffineLensError, Option, Words
 
 SENTENCES = [
-    (("cut it; ", Option("until", "h"), " helps"), "cut it; until='h' helps", "cut it; --until 'h' helps"),
+    (("cut it; ", Option("until", "h"), " helps"), "cut it; until='h' helps", "cut it; --until h helps"),
     (("pass ", Option("input_shape")), "pass input_shape=", "pass --input-shape"),
     ((Option("input_shape", (2, 0)), " is wrong"), "input_shape=(2, 0) is wrong", "--input-shape 2,0 is wrong"),
     (

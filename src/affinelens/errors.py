@@ -7,9 +7,13 @@ Options that a sentence speaks of are values in it, so that Python and the comma
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,14 @@ class AffineLensError(_InParts, ValueError):
         if all(isinstance(part, str) for part in self.parts):
             return type(self)(f"{before}{self}{after}")
         return type(self)(*(part for part in (before, *self.parts, after) if part))
+
+
+def warn_user(warning: AffineLensWarning) -> None:
+    """Warn with the line that called into this package, whichever function of it was called there."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level)
 
 
 class MissingExtraError(AffineLensError, ImportError):

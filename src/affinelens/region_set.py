@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.files.given_path import given_path
 from affinelens.measure import (
     Adjacency,
     AuditReport,
@@ -37,12 +38,13 @@ from affinelens.measure import (
     regularity,
     summary,
     to_arrow,
+    to_batches,
     to_networkx,
     to_pandas,
-    volumes,
 )
 from affinelens.progress_display import ProgressOption, shown
 from affinelens.regions import Region, Regions, all_vertices, located, neighbor_values, region_at
+from affinelens.regions.store.dataset import dataset
 from affinelens.regions.store.run_directory import save
 from affinelens.short_text import as_html
 
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     import networkx
     import pandas
     import pyarrow
+    import pyarrow.dataset
 
 
 class RegionSet(Regions):
@@ -243,7 +246,7 @@ class RegionSet(Regions):
         array([0.5, 1.5])
         """
         with shown(progress):
-            return volumes(self)
+            return quantity(self, "volume")
 
     @property
     def columns(self) -> dict[str, str]:
@@ -550,6 +553,61 @@ class RegionSet(Regions):
         """
         return to_arrow(self, columns)
 
+    def to_batches(self, columns: Sequence[str] = ()) -> Iterator[pyarrow.RecordBatch]:
+        """What :meth:`to_arrow` gives, some ten thousands of regions at a time, in order.
+
+        Of a set on disk (:func:`affinelens.load`), no more than a batch is in memory.
+
+        Parameters
+        ----------
+        columns
+            As for :meth:`to_arrow`.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> [batch.num_rows for batch in rs.to_batches()]
+        [2]
+        >>> next(rs.to_batches(["volume"])).to_pandas()["volume"].sum()
+        np.float64(2.0)
+        """
+        return to_batches(self, columns)
+
+    def dataset(self) -> pyarrow.dataset.Dataset:
+        """The set as a dataset of Arrow's, for DuckDB, Polars, Dask or whatever else reads one a piece at a time.
+
+        Of a large set on disk (:func:`affinelens.load`) it is the run's Parquet files themselves, of which a query
+        reads what it needs; of any other set it is a table in memory.
+
+        Returns
+        -------
+        pyarrow.dataset.Dataset
+            Columns are ``point`` and, where the domain has coordinates of its own, ``coordinates``; ``pattern_bits``;
+            ``exact_coordinates``, which is null but for regions too thin to contain a float64 point; and ``facets``,
+            ``facet_signs``, ``vertices`` and ``vertex_facets``, if these were asked for.
+
+        Notes
+        -----
+        ``pattern_bits`` has the choices :attr:`switching` of a pattern in bytes: choice c is in bits b c to b c + b - 1
+        (the lowest first) where b is 1, or more if some choice of the network has more than two pieces. Bit k is bit
+        k % 8 of byte k // 8: ``numpy.unpackbits(..., bitorder="little")``.
+
+        Rows have no number. In the files they do not stand in the order of the regions, but the dataset's fragments do,
+        each with the row groups that belong there: what scans these one after another, as ``to_batches`` of a dataset
+        does, has row i for region i. Row groups of a walk that went no further than its last checkpoint are left out.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.5]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1), facets=False)
+        >>> rs.dataset().schema.names
+        ['point', 'pattern_bits', 'exact_coordinates']
+        >>> rs.dataset().to_table(columns=["point"]).num_rows
+        2
+        """
+        return dataset(self)
+
     def to_pandas(self, columns: Sequence[str] = ()) -> pandas.DataFrame:
         """A data frame with one row a region: its point, pattern and number of facets, then the given columns.
 
@@ -659,7 +717,7 @@ class RegionSet(Regions):
         ...     rs.save(Path(folder) / "run").name
         'run'
         """
-        return save(self, Path(path), overwrite=overwrite)
+        return save(self, given_path(path, "a run directory"), overwrite=overwrite)
 
     def summary(self) -> dict[str, str]:
         """What the set is, as labels and short texts.

@@ -31,6 +31,18 @@ def test_every_float_is_held_exactly(values: list[list[float]]) -> None:
     assert np.array_equal(matrix.to_floats(), values)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.24, 0.26, 1.0])
+def test_a_matrix_of_many_zeros_is_held_as_any_other(share: float) -> None:
+    generator = np.random.default_rng(0)
+    values = generator.standard_normal((20, 30)) * np.ldexp(1.0, generator.integers(-300, 300, (20, 30)))
+    values[generator.random((20, 30)) >= share] = 0.0
+    matrix = ExactMatrix.from_floats(values)
+    assert matrix.to_fractions() == [[Fraction(v) for v in row] for row in values.tolist()]
+    chosen = matrix.rows([3, -1, 0])
+    assert chosen.to_fractions() == [matrix.to_fractions()[3], [Fraction(0)] * 30, matrix.to_fractions()[0]]
+    assert matrix.rows([]).shape == (0, 30)
+
+
 @pytest.mark.parametrize(
     "value", [0.0, -0.0, 5e-324, -5e-324, 2.0**-1022, 1.7976931348623157e308, 1.0, 1.0 + 2.0**-52, 0.1]
 )

@@ -31,7 +31,7 @@ def test_a_model_can_be_cut_packed_and_left_open(tmp_path: Path) -> None:
             assert json.loads(run(command, path, *options).stdout)["regions"] == expected
     refused = run("count", plain, "--input-shape", 2, "--box", -1, 1)
     assert refused.returncode == 2
-    assert "--until 'b' cuts the model before it" in refused.stderr
+    assert "--until b cuts the model before it" in refused.stderr
     assert "pass --input-shape without the batch axis" in run("inspect", plain).stderr
     with pytest.raises(al.AffineLensError, match=r"an option of affinelens\.network"):
         al.count(plain, al.Box(-1, 1, dim=2))

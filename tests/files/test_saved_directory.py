@@ -90,6 +90,37 @@ def test_only_plain_files_of_the_directory_are_read(tmp_path: Path) -> None:
             plain_file_inside(inside, name)
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b'{"format": "thing",\n broken', "what.json is no JSON from line 2 on; write it again"),
+        (b"\xff\xfe", "what.json is no JSON; write it again"),
+        (b"[" * 200_000, "what.json is no JSON; write it again"),
+    ],
+)
+def test_a_broken_description_is_named_without_the_words_of_a_parser(
+    content: bytes, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "what.json").write_bytes(content)
+    with pytest.raises(al.AffineLensError, match=words):
+        read_description(tmp_path, "what.json", "thing", 3, 1 << 20)
+
+
+def test_a_missing_package_is_no_damage(tmp_path: Path) -> None:
+    missing = ModuleNotFoundError("No module named 'pyarrow.parquet'", name="pyarrow.parquet")
+    with (
+        pytest.raises(al.MissingExtraError, match=r"reading it needs pyarrow, .*pip install pyarrow$"),
+        naming_damage(tmp_path, "thing"),
+    ):
+        raise missing
+
+
+def test_what_may_be_replaced_is_said_with_the_option(tmp_path: Path) -> None:
+    description(tmp_path / "old")
+    with pytest.raises(al.AffineLensError, match=r"already holds a thing; .* pass overwrite=True$"):
+        require_place(tmp_path / "old", overwrite=False, marker="what.json", content="a thing")
+
+
 @pytest.mark.parametrize("error", [al.AffineLensError("a hole"), KeyError("a hole"), ZeroDivisionError("a\nhole")])
 def test_whatever_goes_wrong_is_damage(error: Exception, tmp_path: Path) -> None:
     with (

@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot
 
 import affinelens as al
-from affinelens.plot import save_picture
+from affinelens.plot import canvas, save_picture
 from support.plot_sets import drawn_set
 
 REGIONS = drawn_set(2, 4, 2, seed=0)
@@ -54,3 +55,15 @@ def test_without_matplotlib_the_pip_command_is_shown() -> None:
         "    print(error)\n"
     )
     assert "pip install 'affinelens[plot]'" in _python(code)
+
+
+def test_a_picture_that_fails_leaves_no_figure_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def begun_only(regions: al.RegionSet, ax: object) -> None:
+        canvas.new_figure((2, 2))
+        raise al.AffineLensError("the set is damaged")
+
+    before = pyplot.get_fignums()
+    monkeypatch.setitem(sys.modules["affinelens.plot.display"]._BY_DIMENSION, 2, begun_only)
+    with pytest.raises(al.AffineLensError, match="damaged"):
+        REGIONS.plot()
+    assert pyplot.get_fignums() == before

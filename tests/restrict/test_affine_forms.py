@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from affinelens.arithmetic import ExactMatrix
+from affinelens.deadline import Deadline, TimeIsUp
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Dense, LinearMap, Scale, Sparse
+from affinelens.restrict import affine_forms
 from affinelens.restrict.affine_forms import Form, applied
 from support.extended_precision import as_fraction
 
@@ -61,3 +63,30 @@ def test_a_chart_that_float64_cannot_hold_has_an_error() -> None:
     off = abs(as_fraction(third.main[0, 0]) - Fraction(1, 3))
     assert 0 < off <= Fraction(third.error[0])
     assert third.error[1] == 0.0
+
+
+class _Looks(Deadline):
+    """A deadline that comes at the third look."""
+
+    def check(self) -> None:
+        _LOOKS.append(None)
+        if len(_LOOKS) == 3:
+            raise TimeIsUp
+
+
+_LOOKS: list[None] = []
+
+
+def test_a_large_product_is_taken_in_parts_between_looks_at_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(0)
+    linear = Dense(generator.integers(-9, 9, (5, 4)).astype(np.float64))
+    symbols = generator.integers(-9, 9, (4, 11)).astype(np.float64)
+    form = Form(np.ones((4, 3), np.longdouble), symbols, np.zeros(4))
+    whole = form.through(linear)
+    monkeypatch.setattr(affine_forms, "_PRODUCTS_AT_ONCE", 3 * 5 * 4)
+    in_parts = form.through(linear)
+    np.testing.assert_array_equal(in_parts.symbols, whole.symbols)
+    np.testing.assert_array_equal(in_parts.error, whole.error)
+    _LOOKS.clear()
+    with pytest.raises(TimeIsUp):
+        form.through(linear, _Looks())

@@ -12,9 +12,10 @@ from affinelens import Box, Network
 from affinelens.arithmetic import ExactMatrix
 from affinelens.network import PiecewiseLinear
 from affinelens.network.adjoint import Adjoint
-from affinelens.network.canonical import AffineSum, Stage, input_chart
+from affinelens.network.canonical import input_chart
 from affinelens.network.composed_maps import Chain
 from affinelens.network.linear_map import Dense
+from affinelens.network.stage import AffineSum, Stage
 from affinelens.restrict import ExtendedRows, RestrictedNetwork, restrict, restricted_rows
 from support.extended_precision import as_fraction
 from support.random_networks import dense_network, pooled_network, random_layers, rational_points

@@ -30,10 +30,10 @@ _SITTING = """
 import sys
 from dataclasses import replace
 import affinelens as al
-from affinelens import api
+from affinelens.api import asking
 from support.kills import asked
-given = api.checked_limits
-api.checked_limits = lambda *limits, **named: replace(given(*limits, **named), checkpoint_every=0.02)
+given = asking.checked_limits
+asking.checked_limits = lambda *limits, **named: replace(given(*limits, **named), checkpoint_every=0.02)
 asked(sys.argv[1], run=sys.argv[2], resume=True, workers=int(sys.argv[3]))
 """
 

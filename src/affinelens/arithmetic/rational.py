@@ -18,6 +18,8 @@ from flint import fmpq, fmpz, fmpz_mat
 from affinelens.array_types import Floats
 
 _MANTISSA_BITS = 53
+# Where at most one entry in so many is not zero, only those are written.
+_SPARSE = 4
 
 
 def as_integers(values: Floats) -> tuple[list[int], int]:
@@ -45,8 +47,15 @@ class ExactMatrix:
         table = np.asarray(values, dtype=np.float64)
         if table.ndim == 1:
             table = table[:, None]
-        whole, denominator = as_integers(table)
-        return cls(fmpz_mat(*table.shape, whole), fmpz(denominator), table)
+        rows, columns = np.nonzero(table)
+        if _SPARSE * len(rows) > table.size:
+            whole, denominator = as_integers(table)
+            return cls(fmpz_mat(*table.shape, whole), fmpz(denominator), table)
+        whole, denominator = as_integers(table[rows, columns])
+        numerators = fmpz_mat(*table.shape)
+        for i, j, entry in zip(rows.tolist(), columns.tolist(), whole, strict=True):
+            numerators[i, j] = entry
+        return cls(numerators, fmpz(denominator), table)
 
     @classmethod
     def from_fractions(cls, rows: Sequence[Sequence[Fraction]]) -> ExactMatrix:
@@ -114,6 +123,9 @@ class ExactMatrix:
     def rows(self, indices: Sequence[int]) -> ExactMatrix:
         """The given rows, in order; -1 stands for a row of zeros."""
         count, columns = self.shape
+        if self.source is not None:
+            places = np.asarray(indices, dtype=np.int64).reshape(-1, 1)
+            return ExactMatrix.from_floats(np.where(places >= 0, self.source[places[:, 0]], 0.0))
         zero = [fmpz(0)] * columns
         if 2 * len(indices) < count:
             few = [e for i in indices for e in (self.row(i) if i >= 0 else zero)]

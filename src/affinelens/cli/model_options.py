@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -48,7 +49,7 @@ def on_command_line(option: Option | Words) -> str:
     if option.value is None or option.value is True:
         return name
     several = isinstance(option.value, list | tuple)
-    return f"{name} {','.join(map(str, option.value)) if several else repr(option.value)}"
+    return f"{name} {','.join(map(str, option.value)) if several else quote(str(option.value))}"
 
 
 def _sizes(text: str) -> list[int]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from affinelens.domain import Frame
-from affinelens.engine.choice import AUTO, ENGINE_NAMES, Choice, choose, require_known
+from affinelens.engine.choice import AUTO, ENGINE_NAMES, Choice, asked_again, choose, require_known
 from affinelens.engine.executors import require_executor, submitted
 from affinelens.engine.running import run
 from affinelens.walk import Vertices
 
 __all__ = [
-    "AUTO", "ENGINE_NAMES", "Choice", "choose", "polytope_vertices", "prepare", "require_executor", "require_known",
-    "run", "submitted",
+    "AUTO", "ENGINE_NAMES", "Choice", "asked_again", "choose", "polytope_vertices", "prepare", "require_executor",
+    "require_known", "run", "submitted",
 ]  # fmt: skip
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import warnings
 from contextlib import suppress
 from pathlib import Path
 
-from affinelens.errors import AffineLensError, AffineLensWarning
+from affinelens.errors import AffineLensError, AffineLensWarning, warn_user
 
 LOCK = "writing.lock"
 _HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
@@ -43,13 +42,8 @@ class Lock:
                     raise AffineLensError(
                         f"{self._folder}: another process is writing there; wait for it or stop it first"
                     ) from None
-                warnings.warn(
-                    AffineLensWarning(
-                        f"{self._folder}: files cannot be locked there ({error.strerror}); make sure that no other "
-                        f"process writes there"
-                    ),
-                    stacklevel=2,
-                )
+                unlocked = f"{self._folder}: files cannot be locked there ({error.strerror})"
+                warn_user(AffineLensWarning(f"{unlocked}; make sure that no other process writes there"))
                 return descriptor
             os.close(descriptor)
 

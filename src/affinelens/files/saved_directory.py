@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from affinelens.errors import AffineLensError
+from affinelens.errors import AffineLensError, MissingExtraError, Option
 
 
 def require_place(path: Path, *, overwrite: bool, marker: str, content: str) -> None:
@@ -21,9 +21,8 @@ def require_place(path: Path, *, overwrite: bool, marker: str, content: str) -> 
     if path.is_dir():
         if (path / marker).is_file():
             if not overwrite:
-                raise AffineLensError(
-                    f"{path}: already holds {content}; choose another directory, or pass overwrite (--overwrite)"
-                )
+                replacing = Option("overwrite", value=True)
+                raise AffineLensError(f"{path}: already holds {content}; choose another directory, or pass ", replacing)
         elif any(path.iterdir()):
             raise AffineLensError(f"{path}: exists and holds something other than {content}; choose another directory")
     elif path.exists():
@@ -90,9 +89,22 @@ def naming_damage(folder: Path, kind: str) -> Iterator[None]:
         yield
     except AffineLensError as error:
         raise error.located(f"{folder}: damaged {kind}") from None
+    except ImportError as missing:
+        package = (missing.name or "a package").partition(".")[0]
+        raise MissingExtraError(
+            f"{folder}: reading it needs {package}, which is not installed; run: pip install {package}"
+        ) from None
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
-        raise AffineLensError(f"{folder}: damaged {kind} ({type(error).__name__}: {reason}); write it again") from None
+        raise AffineLensError(f"{folder}: damaged {kind} ({damage_text(error)}); write it again") from None
+
+
+def damage_text(error: Exception) -> str:
+    """What is wrong with a damaged directory, in a few words."""
+    if isinstance(error, KeyError):
+        return f"an entry {str(error)[:80]} is missing"
+    if isinstance(error, TypeError | AttributeError | IndexError):
+        return "an entry is of another kind than AffineLens writes"
+    return " ".join(str(error).split())[:200] or "what it holds cannot be read"
 
 
 class OtherVersionError(AffineLensError):
@@ -104,10 +116,10 @@ def read_description(folder: Path, name: str, form: str, versions: int | range, 
     accepted = versions if isinstance(versions, range) else range(versions, versions + 1)
     file = plain_file_inside(folder, name)
     if file.stat().st_size > largest:
-        raise AffineLensError(f"its {name} is larger than any that save() writes")
-    data = json.loads(file.read_text(encoding="utf-8"))
+        raise AffineLensError(f"its {name} is larger than any that AffineLens writes")
+    data = _json(file)
     if not isinstance(data, dict) or data.get("format") != form:
-        raise AffineLensError(f"its {name} is not one that save() wrote")
+        raise AffineLensError(f"its {name} is not one that AffineLens wrote")
     version = data.get("format_version")
     if type(version) is not int or version not in accepted:
         readable = " and ".join(map(str, accepted))
@@ -115,6 +127,15 @@ def read_description(folder: Path, name: str, form: str, versions: int | range, 
             f"it has format version {version!r:.40}, and this AffineLens reads {readable}; update AffineLens"
         )
     return data
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise AffineLensError(f"its {file.name} is no JSON from line {error.lineno} on; write it again") from None
+    except (UnicodeDecodeError, RecursionError):
+        raise AffineLensError(f"its {file.name} is no JSON; write it again") from None
 
 
 def plain_file_inside(folder: Path, name: str) -> Path:

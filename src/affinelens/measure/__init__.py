@@ -9,7 +9,7 @@ from affinelens.measure.maps.linear_regions import LinearRegions, linear_regions
 from affinelens.measure.maps.lipschitz import lipschitz_constant
 from affinelens.measure.maps.output_mean import output_means
 from affinelens.measure.maps.output_range import OutputRange, output_ranges
-from affinelens.measure.summary.export import to_arrow, to_pandas
+from affinelens.measure.summary.export import to_arrow, to_batches, to_pandas
 from affinelens.measure.summary.metrics import metrics
 from affinelens.measure.summary.quantities import quantity, quantity_names
 from affinelens.measure.summary.text import summary
@@ -41,6 +41,7 @@ __all__ = [
     "regularity",
     "summary",
     "to_arrow",
+    "to_batches",
     "to_networkx",
     "to_pandas",
     "volumes",

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from affinelens.errors import AffineLensError, AffineLensWarning, Option, Words
+from affinelens.errors import AffineLensError, AffineLensWarning, Option, Words, warn_user
 from affinelens.files.npz import read_npz
 from affinelens.files.tensors import read_safetensors, read_state_dict, tensor_values
 from affinelens.network.activation import Activation
 from affinelens.network.arrays import as_numbers, network_from_layers, network_from_named_arrays
-from affinelens.network.canonical import AffineSum, Network, Stage
+from affinelens.network.canonical import Network
 from affinelens.network.max_groups import MaxGroups
 from affinelens.network.nnet import network_from_nnet
 from affinelens.network.piecewise_linear import PiecewiseLinear
 from affinelens.network.scikit_learn import is_scikit_learn, network_from_scikit_learn
+from affinelens.network.stage import AffineSum, Stage
 
 __all__ = [
     "Activation",
@@ -129,7 +129,7 @@ def compile_model(
     if isinstance(model, Sequence):
         compiled = network_from_layers(model)
         for note in compiled.notes:
-            warnings.warn(AffineLensWarning(f"{note}; {_SQUARE}"), stacklevel=3)
+            warn_user(AffineLensWarning(f"{note}; {_SQUARE}"))
         return compiled
     if is_scikit_learn(model):
         return network_from_scikit_learn(model)

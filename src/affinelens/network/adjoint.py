@@ -11,8 +11,9 @@ from flint import fmpz, fmpz_mat
 
 from affinelens.arithmetic import ExactMatrix
 from affinelens.array_types import Floats, Pattern
-from affinelens.network.canonical import AffineSum, Network
+from affinelens.network.canonical import Network
 from affinelens.network.linear_map import LinearMap, Select
+from affinelens.network.stage import AffineSum
 
 
 class Adjoint:

@@ -14,10 +14,10 @@ import numpy as np
 from affinelens.arithmetic import ExactMatrix
 from affinelens.array_types import Floats, Indices
 from affinelens.network.activation import Activation, label_rows
-from affinelens.network.canonical import AffineSum
 from affinelens.network.composed_maps import Chain, Sum
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Dense, LinearMap, Scale, Select
+from affinelens.network.stage import AffineSum
 
 _ONE: Indices = np.ones(1, dtype=np.int64)
 

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from affinelens.errors import AffineLensError
 from affinelens.network.build.shapes import require_size
-from affinelens.network.canonical import AffineSum, Network, Stage
+from affinelens.network.canonical import Network
 from affinelens.network.composed_maps import Chain, Sum
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Dense, LinearMap, Scale, Select, Sparse
 from affinelens.network.max_groups import MaxGroups
 from affinelens.network.note import Note, NoteKind
 from affinelens.network.piecewise_linear import PiecewiseLinear
+from affinelens.network.stage import AffineSum, Stage
 
 _MAP, _ACTIVATION = "a linear map", "an activation"
 _KINDS: dict[str, dict[str, type[Any]]] = {

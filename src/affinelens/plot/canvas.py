@@ -5,7 +5,8 @@ Whoever draws a picture only to write it to a file closes it behind that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.files.given_path import given_path
 from affinelens.files.output_file import require_writable_file, written_whole_file
 
 try:
@@ -57,6 +59,18 @@ def new_figure(size: tuple[float, float]) -> Figure:
 def close_picture(picture: Any) -> None:
     """Give up a figure, or the one that axes are on, which nobody wants to see any more."""
     pyplot.close(picture if isinstance(picture, Figure) else picture.figure)
+
+
+@contextmanager
+def none_left_behind() -> Iterator[None]:
+    """Give up the figures that were begun here, if something goes wrong."""
+    before = set(pyplot.get_fignums())
+    try:
+        yield
+    except BaseException:
+        for number in set(pyplot.get_fignums()) - before:
+            pyplot.close(number)
+        raise
 
 
 def plane_size(lower: Floats, upper: Floats) -> tuple[float, float]:
@@ -166,7 +180,7 @@ def save_picture(picture: Any, path: str | Path, *, dpi: int = 200) -> Path:
             f"a picture is a figure or axes, as rs.plot() returns them, but got {type(picture).__name__}"
         )
     figure: Any = picture if isinstance(picture, Figure) else picture.figure
-    target = Path(path)
+    target = given_path(path, "a picture")
     require_picture_file(target)
     kind = target.suffix[1:].lower()
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})

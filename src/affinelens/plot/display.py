@@ -7,6 +7,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
 from affinelens.errors import AffineLensError, Words
+from affinelens.plot.canvas import none_left_behind
 from affinelens.plot.function_graph import graph
 from affinelens.plot.given import require_regions
 from affinelens.plot.image_slice import image_slice
@@ -32,12 +33,14 @@ KINDS = ("regions", *_BY_NAME)
 
 def display(regions: Regions, ax: Any = None, **options: Any) -> Any:
     """Draw a set: the function's graph on a line, the partition of a plane, or the one of a space."""
-    return _chosen(regions, "regions", options)(regions, ax, **options)
+    with none_left_behind():
+        return _chosen(regions, "regions", options)(regions, ax, **options)
 
 
 def picture(regions: Regions, kind: str = "regions", **options: Any) -> Any:
     """Draw one of the pictures by name, on a figure of its own."""
-    return _chosen(regions, kind, options)(regions, **options)
+    with none_left_behind():
+        return _chosen(regions, kind, options)(regions, **options)
 
 
 def _chosen(regions: Regions, kind: str, options: dict[str, Any]) -> Any:

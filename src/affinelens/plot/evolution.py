@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from affinelens.errors import AffineLensError
+from affinelens.files.given_path import given_path
 from affinelens.files.output_file import cannot_be_written, require_writable_file
 from affinelens.plot.canvas import panels
 from affinelens.plot.partition_rows import draw_panel
@@ -69,7 +70,7 @@ def animation(snapshots: Sequence[Snapshot], path: str | Path, *, seconds: float
     Other options are those of a partition.
     """
     _require_some(snapshots)
-    target = Path(path)
+    target = given_path(path, "an animation")
     if target.suffix.lower() not in _ANIMATIONS:
         raise AffineLensError(f"{target}: animations are written as .gif or .mp4; give a name that ends so")
     if not seconds > 0 or not np.isfinite(seconds):

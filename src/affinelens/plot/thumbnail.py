@@ -21,7 +21,7 @@ def thumbnail(regions: Regions) -> bytes | None:
     """A set of few regions as a PNG, or None where there is nothing to draw or too much to do so unasked."""
     if regions.domain.dim not in _DIMENSIONS or not 0 < len(regions) <= _MOST_REGIONS:
         return None
-    if regions.outcome.table.facets is None:
+    if not regions.outcome.has_facets:
         return None
     ax = display(regions, legend=False)
     figure, buffer = ax.figure, BytesIO()

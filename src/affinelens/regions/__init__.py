@@ -8,6 +8,7 @@ from affinelens.regions.region import Region
 from affinelens.regions.region_functions import exact_functions, exact_halfspaces, restricted_functions
 from affinelens.regions.region_vertices import all_vertices, facets_with_vertices
 from affinelens.regions.regions import Regions
+from affinelens.regions.subset import parts
 
 __all__ = [
     "Region",
@@ -21,6 +22,7 @@ __all__ = [
     "located",
     "located_coordinates",
     "neighbor_values",
+    "parts",
     "pattern_index",
     "region_at",
     "restricted_functions",

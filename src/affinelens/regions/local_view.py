@@ -54,7 +54,7 @@ class LocalRegion:
     @property
     def exact_point(self) -> list[Fraction]:
         """An interior point in rationals."""
-        stored = self._regions.outcome.exact_points.get(self._index)
+        stored = self._regions.outcome.exact_point(self._index)
         return [Fraction(v) for v in self.point.tolist()] if stored is None else list(stored)
 
     @property

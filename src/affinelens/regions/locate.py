@@ -100,7 +100,9 @@ def located_coordinates(regions: Regions, coordinates: Floats, inside: Bools | N
         return result
     interior = regions[0].local.exact_point
     patterns = patterns_at(restricted_functions(regions), coordinates[inside], interior)
-    result[inside] = pattern_index(regions).places(patterns[:, regions.switching])
+    source = regions.outcome.source
+    find = pattern_index(regions).places if source is None else source.places
+    result[inside] = find(patterns[:, regions.switching])
     return result
 
 

@@ -45,7 +45,7 @@ class Neighbors:
         self._regions = regions
         self._network = regions.network
         self._hyperplanes = regions.hyperplanes
-        self._patterns = regions.switching_patterns
+        self._patterns = np.asarray(regions.switching_patterns)
         self._facets = facets
         self._switching = regions.outcome.switching
         self._choices = regions.switching

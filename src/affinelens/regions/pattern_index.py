@@ -53,7 +53,7 @@ def most_pieces(network: Network) -> int:
 @kept
 def pattern_index(regions: Regions) -> PatternIndex:
     """The patterns of a set's regions, of the choices :attr:`Regions.switching`, to be looked up."""
-    return PatternIndex(regions.switching_patterns, most_pieces(regions.network))
+    return PatternIndex(np.asarray(regions.switching_patterns), most_pieces(regions.network))
 
 
 @array_entry

@@ -21,6 +21,7 @@ from affinelens.regions.neighbors import neighbors
 from affinelens.regions.region_functions import exact_functions
 from affinelens.regions.region_vertices import one_regions_vertices
 from affinelens.short_text import as_html, counted, point_text
+from affinelens.walk import Facets
 
 if TYPE_CHECKING:
     from affinelens.regions.regions import Regions
@@ -129,14 +130,22 @@ class Region:
     @property
     def facet_numbers(self) -> NDArray[np.int64]:
         """The number of each facet's hyperplane, as :meth:`RegionSet.describe_hyperplane` takes it: int64 (facets,)."""
-        facets = self._regions.facets
-        return facets.numbers[facets.offsets[self.index] : facets.offsets[self.index + 1]]
+        return self._facets.numbers
 
     @property
     def facet_signs(self) -> NDArray[np.int8]:
         """On which side of each facet's hyperplane the region lies, 1 or -1: int8 of shape (facets,)."""
-        facets = self._regions.facets
-        return facets.signs[facets.offsets[self.index] : facets.offsets[self.index + 1]]
+        return self._facets.signs
+
+    @property
+    def _facets(self) -> Facets:
+        """The region's facets; where regions are on disk, no others are read."""
+        regions, rows = self._regions, slice(self.index, self.index + 1)
+        if regions.outcome.source is None or not regions.outcome.has_facets:
+            return regions.facets[rows]
+        facets = regions.outcome.taken(rows).facets
+        assert facets is not None
+        return facets
 
     @property
     def halfspaces(self) -> tuple[Floats, Floats]:
@@ -292,8 +301,8 @@ class Region:
     def __repr__(self) -> str:
         own = self._regions.domain.has_own_coordinates
         point = self.local.point if own else self.point
-        facets = self._regions.outcome.table.facets
-        known = "" if facets is None else f", {counted(len(self.facet_numbers), 'facet')}"
+        has_facets = self._regions.outcome.has_facets
+        known = f", {counted(len(self.facet_numbers), 'facet')}" if has_facets else ""
         return f"Region({self.index}, {'t' if own else 'point'}={point_text(point)}{known})"
 
     def _repr_html_(self) -> str:
@@ -305,7 +314,7 @@ class Region:
             "output there": point_text(outputs),
             "class there": str(int(np.argmax(outputs)) if len(outputs) > 1 else int(outputs[0] > 0)),
         }
-        if regions.outcome.table.facets is not None and regions.domain.dim <= _MEASURED_DIMENSIONS:
+        if regions.outcome.has_facets and regions.domain.dim <= _MEASURED_DIMENSIONS:
             texts |= {
                 "volume": f"{self.volume:.6g}",
                 "centroid": point_text(self.centroid),

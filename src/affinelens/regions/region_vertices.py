@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from affinelens.engine import polytope_vertices, run
+from affinelens.engine import asked_again, polytope_vertices, run
 from affinelens.errors import AffineLensError
 from affinelens.regions.keeping import kept, known
 from affinelens.regions.pattern_index import PatternIndex, most_pieces
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def all_vertices(regions: Regions) -> Vertices:
     """The vertices of all regions, in the domain's own coordinates; walks once if they were not kept."""
-    stored = regions.outcome.table.vertices
+    stored = _stored_vertices(regions)
     return _found_again(regions)[1] if stored is None else stored
 
 
@@ -39,17 +39,26 @@ def known_vertices(regions: Regions) -> Vertices:
     return found
 
 
+def _stored_vertices(regions: Regions) -> Vertices | None:
+    return regions.outcome.table.vertices if regions.outcome.has_vertices else None
+
+
 def _vertices_so_far(regions: Regions) -> Vertices | None:
-    stored, again = regions.outcome.table.vertices, known(_found_again, regions)
+    stored, again = _stored_vertices(regions), known(_found_again, regions)
     return again[1] if stored is None and again is not None else stored
 
 
 def facets_with_vertices(regions: Regions) -> tuple[Facets, Vertices]:
     """Facets and vertices of all regions that know of each other; walks once if they were not kept together."""
-    table = regions.outcome.table
-    if table.vertices is not None and table.facets is not None and table.facets.bits is not None:
-        return table.facets, table.vertices
-    return _found_again(regions)
+    outcome = regions.outcome
+    if not (outcome.has_facets and outcome.has_vertices):
+        return _found_again(regions)
+    facets, vertices = outcome.table.facets, outcome.table.vertices
+    return (
+        (facets, vertices)
+        if facets is not None and vertices is not None and facets.bits is not None
+        else _found_again(regions)
+    )
 
 
 @kept
@@ -57,13 +66,14 @@ def _found_again(regions: Regions) -> tuple[Facets, Vertices]:
     selection = None
     if not regions.outcome.certificate.complete:
         selection = Selection(regions.outcome, len(regions.network.stages))
-    again = run(Request(regions.network, regions.domain.frame, vertices=True, selection=selection))
+    request = Request(regions.network, regions.domain.frame, vertices=True, selection=selection)
+    again = run(asked_again(request, regions.engine))
     facets, found = again.table.facets, again.table.vertices
     assert facets is not None
     assert found is not None
-    patterns = again.pieces(regions.switching)
-    if not np.array_equal(patterns, regions.switching_patterns):
-        places = PatternIndex(patterns, most_pieces(regions.network)).places(regions.switching_patterns)
+    patterns, own = again.pieces(regions.switching), np.asarray(regions.switching_patterns)
+    if not np.array_equal(patterns, own):
+        places = PatternIndex(patterns, most_pieces(regions.network)).places(own)
         if (places < 0).any():
             raise AffineLensError(
                 f"{np.count_nonzero(places < 0)} of the set's patterns are no regions of the network; enumerate again"
@@ -74,6 +84,10 @@ def _found_again(regions: Regions) -> tuple[Facets, Vertices]:
 
 def one_regions_vertices(regions: Regions, index: int) -> Vertices:
     """The vertices of one region, in the domain's own coordinates; from its facets where they were not kept."""
+    if regions.outcome.source is not None and regions.outcome.has_vertices:
+        own = regions.outcome.taken(slice(index, index + 1)).vertices
+        assert own is not None
+        return own
     found = _vertices_so_far(regions)
     return found[index : index + 1] if found is not None else _from_facets(regions, index)
 

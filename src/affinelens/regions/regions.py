@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self, overload
+from typing import Any, Self, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from affinelens.regions.region import Region
 from affinelens.regions.region_vertices import known_vertices
 from affinelens.regions.subset import one_row, row_or_rows, selected_outcome
 from affinelens.short_text import counted
-from affinelens.walk import Certificate, Facets, Outcome, Status
+from affinelens.walk import Certificate, ColumnView, Facets, Outcome, Status
 from affinelens.walk.hyperplanes import Hyperplanes
 
 # Patterns are written out for whole networks up to this many bytes.
@@ -90,8 +90,18 @@ class Regions:
 
     @cached_property
     def points(self) -> Floats:
-        """An interior point a region, in input coordinates: float64 of shape (regions, inputs)."""
-        return self.domain.frame.to_inputs(self.outcome.points)
+        """An interior point a region, in input coordinates: float64 of shape (regions, inputs).
+
+        Of a large set on disk (:func:`affinelens.load`), what stands for the array: rows are read when they are looked
+        at; so are those of :attr:`patterns`.
+        """
+        frame, source = self.domain.frame, self.outcome.source
+        if source is None:
+            return frame.to_inputs(self.outcome.points)
+        points, shape = source.points, (len(self), self.network.input_size)
+        return cast(
+            Floats, ColumnView(shape, points.dtype, lambda rows: frame.to_inputs(points[rows]), source.rows_at_once)
+        )
 
     @property
     def local(self) -> LocalRegions:
@@ -110,9 +120,13 @@ class Regions:
         AffineLensError
             If they would take more than 4 GiB.
         """
-        switching = self.outcome.switching
+        switching, source = self.outcome.switching, self.outcome.source
         if switching is None:
             return self.outcome.patterns
+        if source is not None:
+            stored, shape = source.patterns, (len(self), len(switching.pattern))
+            whole = ColumnView(shape, stored.dtype, lambda rows: switching.whole(stored[rows]), source.rows_at_once)
+            return cast(Patterns, whole)
         size = len(self.outcome.patterns) * switching.pattern.nbytes
         if size > _LARGEST_PATTERNS:
             raise AffineLensError(
@@ -180,7 +194,7 @@ class Regions:
     @property
     def facets(self) -> Facets:
         """The facets of all regions, as they were found: their numbers, signs and offsets in one object."""
-        facets = self.outcome.table.facets
+        facets = self.outcome.table.facets if self.outcome.has_facets else None
         if facets is None:
             raise AffineLensError("this set was made without facets; enumerate with facets=True to have them")
         return facets

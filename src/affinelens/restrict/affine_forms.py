@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma, upward
 from affinelens.array_types import Floats, Indices
-from affinelens.network.canonical import AffineSum
+from affinelens.deadline import NEVER, Deadline
 from affinelens.network.composed_maps import Composite
 from affinelens.network.linear_map import LinearMap, short_bits, shortened
+from affinelens.network.stage import AffineSum
 
 # Extended precision, or float64 again on platforms without it.
 Extended = NDArray[np.longdouble]
 MAIN_ROUNDOFF = float(np.finfo(np.longdouble).eps) / 2
+# So many products of numbers are taken between two looks at the clock: a fraction of a second's work.
+_PRODUCTS_AT_ONCE = 1 << 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,16 +69,17 @@ class Form:
         radius = upward(upward(radius) + 4 * UNIT_ROUNDOFF * (np.abs(constant) + radius))
         return constant - radius, constant + radius
 
-    def through(self, linear: LinearMap) -> Form:
+    def through(self, linear: LinearMap, deadline: Deadline = NEVER) -> Form:
         """The form behind a linear map."""
         if isinstance(linear, Composite):
-            return linear.through(lambda part, form: form.through(part), self)
+            return linear.through(lambda part, form: form.through(part, deadline), self)
+        deadline.check()
         main, rounding = applied(linear, self.main)
         grown = self.error
         if linear.roundings:
             grown = grown + gamma(linear.roundings) * np.abs(self.symbols).sum(axis=1)
         error = upward(linear.apply_absolute(upward(grown)[:, None])[:, 0] + rounding)
-        return _checked(main, linear.apply(self.symbols), error)
+        return _checked(main, _applied_by_columns(linear, self.symbols, deadline), error)
 
     def __add__(self, other: Form) -> Form:
         error = self.error + other.error + 2 * (self.roundable + other.roundable)
@@ -116,17 +120,31 @@ class Form:
         return Form(self.main, self.symbols[:, count:], error)
 
 
-def sum_form(linear: AffineSum, sources: Sequence[Form | None]) -> Form:
+def sum_form(linear: AffineSum, sources: Sequence[Form | None], deadline: Deadline = NEVER) -> Form:
     """The form of an affine sum, given those of its sources."""
     present = [source for k, _ in linear.sources if (source := sources[k]) is not None]
     count = max((source.symbols.shape[1] for source in present), default=0)
     width = next(source.main.shape[1] for source in sources if source is not None)
     one = Form(np.eye(1, width, width - 1, dtype=np.longdouble), np.zeros((1, 0)), np.zeros(1))
     return linear.total(
-        lambda part, form: form.widened(count).through(part),
+        lambda part, form: form.widened(count).through(part, deadline),
         [one if source is None else source for source in sources],
         one,
     )
+
+
+def _applied_by_columns(linear: LinearMap, columns: Floats, deadline: Deadline) -> Floats:
+    """A map's value on columns, of which there may be thousands, as many at a time as do not take long."""
+    count = columns.shape[1]
+    at_once = max(_PRODUCTS_AT_ONCE // max(linear.roundings * linear.size_out, 1), 1)
+    if count <= at_once:
+        return linear.apply(columns)
+    found = np.empty((linear.size_out, count))
+    for start in range(0, count, at_once):
+        deadline.check()
+        some = slice(start, start + at_once)
+        found[:, some] = linear.apply(columns[:, some])
+    return found
 
 
 def applied(linear: LinearMap, main: Extended) -> tuple[Extended, Floats]:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from affinelens.arithmetic import upward
 from affinelens.array_types import Floats, Pattern
-from affinelens.network.canonical import AffineSum
 from affinelens.network.composed_maps import Chain, Sum
 from affinelens.network.linear_map import LinearMap
+from affinelens.network.stage import AffineSum
 from affinelens.restrict.affine_forms import Extended, applied
 from affinelens.restrict.restricted_network import RestrictedNetwork
 

@@ -14,9 +14,9 @@ import numpy as np
 from affinelens.arithmetic import UNIT_ROUNDOFF, ExactMatrix, gamma, upward
 from affinelens.array_types import Floats, Indices
 from affinelens.deadline import NEVER, Deadline
-from affinelens.network.canonical import AffineSum
 from affinelens.network.enclosure import Enclosure
 from affinelens.network.linear_map import LinearMap
+from affinelens.network.stage import AffineSum
 from affinelens.restrict.cotangents import Cotangents, weighed
 from affinelens.restrict.restricted_network import RestrictedNetwork
 

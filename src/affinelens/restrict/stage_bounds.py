@@ -64,7 +64,7 @@ def bound_stages(
     found: list[StageBounds] = []
     for index, stage in enumerate(network.stages):
         deadline.check()
-        z = sum_form(stage.linear, sources)
+        z = sum_form(stage.linear, sources, deadline)
         here = None if labels is None else labels.of_sum(stage.linear)
         low, high = z.range
         signs = break_signs(stage.activation, z, here)
@@ -75,6 +75,7 @@ def bound_stages(
             return None
         if not finish and index > 0 and total > _MANY_SWITCHING and np.mean(signs == OPEN) > _LOOSE:
             return None
+        deadline.check()
         output = _relaxed(stage.activation, z, signs)
         sources.append(output)
         if labels is not None and here is not None:

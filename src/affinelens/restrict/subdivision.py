@@ -80,6 +80,7 @@ def bound_subdomains(
             network, frame.chart, subdomain.box, subdomain.sides, deadline, most_switching=_MANY_SWITCHING
         )
         if bounds is None and at_most <= _MOST_SUBDOMAINS:
+            deadline.check()
             halves = cutter.halves(subdomain)
             if halves is not None:
                 waiting += halves

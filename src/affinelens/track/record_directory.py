@@ -14,6 +14,7 @@ from typing import Any
 from affinelens.api import load
 from affinelens.domain import domain_from_json
 from affinelens.errors import AffineLensError
+from affinelens.files.given_path import given_path
 from affinelens.files.saved_directory import naming_damage, read_description, require_place, written_whole
 from affinelens.region_set import RegionSet
 from affinelens.track.training_record import WORDS, Row, Snapshot, TrainingRecord
@@ -80,7 +81,7 @@ def load_record(path: str | Path) -> TrainingRecord:
     ...     al.load_record(tracker.save(Path(folder) / "training"))
     TrainingRecord(1 rows, 1 snapshots, Box([-1], [1]))
     """
-    folder = Path(path)
+    folder = given_path(path, "a training record")
     if not (folder / RECORD).is_file():
         raise AffineLensError(
             f"{folder}: not a training record (it has no {RECORD}); give a directory that a tracker's save() wrote"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from affinelens.domain import Domain
 from affinelens.errors import AffineLensError, MissingExtraError
+from affinelens.files.given_path import given_path
 from affinelens.network import Network
 from affinelens.region_set import RegionSet
 
@@ -228,7 +229,7 @@ class TrainingRecord:
         ...     print(record.to_csv(Path(folder) / "training.csv").read_text()[:28])
         epoch,regions,layer_1,status
         """
-        file = Path(path)
+        file = given_path(path, "a table")
         try:
             file.write_text(self.as_csv(), encoding="utf-8")
         except OSError as error:
@@ -286,7 +287,7 @@ class TrainingRecord:
         """
         from affinelens.track.record_directory import save
 
-        return save(self, Path(path), overwrite=overwrite)
+        return save(self, given_path(path, "a training record"), overwrite=overwrite)
 
     def __len__(self) -> int:
         return len(self.table)

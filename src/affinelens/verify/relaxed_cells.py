@@ -54,7 +54,7 @@ class Cells:
 
     def point(self, index: int) -> list[Fraction]:
         """A cell's interior point."""
-        stored = self._outcome.exact_points.get(index)
+        stored = self._outcome.exact_point(index)
         return list(stored) if stored is not None else [Fraction(v) for v in self._outcome.points[index].tolist()]
 
     def deepest_point(self, index: int) -> list[Fraction] | None:

@@ -1,6 +1,7 @@
 """The contract between those who want regions and those who find them: what is asked, and what is answered."""
 
 from affinelens.walk.certificate import NO_DECISIONS, Certificate
+from affinelens.walk.column_source import ColumnSource, ColumnView, Rows
 from affinelens.walk.columns import Columns, Facets, JoinedLater, Vertices
 from affinelens.walk.engine import Engine, Fit, Restriction
 from affinelens.walk.hyperplanes import Hyperplanes
@@ -20,6 +21,8 @@ __all__ = [
     "Ability",
     "Certificate",
     "Chunk",
+    "ColumnSource",
+    "ColumnView",
     "Columns",
     "Deposit",
     "Engine",
@@ -36,6 +39,7 @@ __all__ = [
     "Place",
     "Request",
     "Restriction",
+    "Rows",
     "Selected",
     "Selection",
     "SharedPlace",

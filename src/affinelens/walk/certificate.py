@@ -63,7 +63,15 @@ class Certificate:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The counts under their names, and the sentence as ``proves``, as plain data."""
+        """The counts under their names, and the sentence as ``proves``, as plain data.
+
+        Examples
+        --------
+        >>> import affinelens as al
+        >>> rs = al.enumerate([([[1.0]], [0.0]), ([[1.0]], [0.0])], al.Box(-1, 1, dim=1))
+        >>> rs.certificate.to_json()["linear_programs"], rs.certificate.to_json()["proves"] == rs.certificate.proves
+        (0, True)
+        """
         return {**asdict(self), "proves": self.proves}
 
 

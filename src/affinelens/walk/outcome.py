@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from affinelens.array_types import Floats, Indices, Patterns
 from affinelens.restrict import RestrictedNetwork, SwitchingChoices
 from affinelens.walk.certificate import Certificate
+from affinelens.walk.column_source import ColumnSource, Rows
 from affinelens.walk.columns import Columns
 from affinelens.walk.job import Job, Place
 from affinelens.walk.status import Status
@@ -38,7 +39,8 @@ def in_order(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
 class Outcome:
     """How a walk ended and what it found.
 
-    ``columns`` holds the regions, or says how to have them if they went elsewhere or are in parts. ``chunks`` is what
+    ``columns`` holds the regions, or says how to have them if they went elsewhere or are in parts; of a
+    :class:`ColumnSource`, only what is looked at is read. ``chunks`` is what
     the sink made of them, in order. ``share`` is how much of the domain's volume the regions cover, if known.
     ``switching`` says which choices patterns are stored for, if not for all, and ``restricted`` is the network on the
     domain, if it was restricted. ``open_work`` is what a stopped walk has left: none if it is complete, and None if it
@@ -74,12 +76,32 @@ class Outcome:
 
     @cached_property
     def table(self) -> Columns:
-        """The columns, read or put together if need be."""
+        """The columns, read or put together if need be: all of them, in memory."""
         return self.columns if isinstance(self.columns, Columns) else self.columns()
 
     @property
+    def source(self) -> ColumnSource | None:
+        """Where the regions are, if there are too many to have them in memory; None if they are there."""
+        return self.columns if isinstance(self.columns, ColumnSource) and "table" not in self.__dict__ else None
+
+    @property
+    def has_facets(self) -> bool:
+        return self.table.facets is not None if self.source is None else self.source.has_facets
+
+    @property
+    def has_vertices(self) -> bool:
+        return self.table.vertices is not None if self.source is None else self.source.has_vertices
+
+    def taken(self, rows: Rows) -> Columns:
+        """Some regions, in the order given."""
+        if self.source is not None:
+            return self.source.taken(rows)
+        return self.table[rows] if isinstance(rows, slice) else self.table.taken(rows)
+
+    @property
     def patterns(self) -> Patterns:
-        return self.table.patterns
+        """Patterns of all regions: an array or, of a source, what stands for one."""
+        return self.table.patterns if self.source is None else cast(Patterns, self.source.patterns)
 
     def pieces(self, choices: Indices) -> Patterns:
         """The regions' pieces of some of the network's choices, whether patterns are stored for them or not."""
@@ -91,8 +113,17 @@ class Outcome:
 
     @property
     def points(self) -> Floats:
-        return self.table.points
+        """Interior points of all regions: an array or, of a source, what stands for one."""
+        return self.table.points if self.source is None else cast(Floats, self.source.points)
+
+    def exact_point(self, index: int) -> tuple[Fraction, ...] | None:
+        """The rational interior point of a region that is too thin to contain a float64 one."""
+        if self.source is None:
+            return self.table.exact_points.get(index)
+        return self.source.taken(slice(index, index + 1)).exact_points.get(0)
 
     @property
     def exact_points(self) -> dict[int, tuple[Fraction, ...]]:
-        return self.table.exact_points
+        if self.source is None:
+            return self.table.exact_points
+        return self.source.exact_points

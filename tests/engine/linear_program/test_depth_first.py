@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ import affinelens as al
 from affinelens.engine.linear_program import depth_first
 from affinelens.errors import AffineLensError
 from support.brute_force import Layer, box, patterns_by_stage
+from support.interrupts import INTERRUPTS
 from support.networks import patterns
 from support.random_networks import random_layers
 
@@ -197,12 +197,8 @@ def test_the_count_is_the_number_of_regions(sizes: list[int]) -> None:
 # ---------------------------------------------------------------------- interruptions and progress
 
 
-def interrupt_from_another_thread() -> None:
-    threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
-
-
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("interrupt", [lambda: signal.raise_signal(signal.SIGINT), interrupt_from_another_thread])
+@pytest.mark.parametrize("interrupt", INTERRUPTS)
 def test_ctrl_c_keeps_what_was_found(
     helpers: list[subprocess.Popen[bytes]], workers: int, interrupt: Callable[[], None]
 ) -> None:

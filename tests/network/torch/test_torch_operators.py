@@ -335,6 +335,8 @@ CHOICES = [
     lambda x: x.masked_fill(x < -0.5, -0.5).relu(),
     lambda x: (lambda h: torch.where(h > 0, h, 0.0))(x.relu()),
     lambda x: torch.where((x > 0).reshape(1, -1), x.flatten(1), torch.zeros(1)),
+    lambda x: x * torch.sign(x) + (x - 0.25).sgn() * (1 - 4 * x),
+    lambda x: (lambda h: torch.sign(h) * (3 * h))(x.relu() - 0.5),
 ]
 
 ORDERED = [
@@ -455,6 +457,16 @@ def test_means_are_exact() -> None:
         (lambda x: x.norm(), ["order 2", "not piecewise affine"]),
         (lambda x: x.norm(p=0), ["order 0", "jumps"]),
         (lambda x: (x > 0).double(), ["a comparison jumps"]),
+        (lambda x: torch.maximum(x, x > 0), ["a comparison jumps"]),
+        (lambda x: torch.sign(x), ["a sign jumps"]),
+        (lambda x: torch.sign(x) + 1, ["a sign jumps"]),
+        (lambda x: torch.sign(x).reshape(-1), ["a sign jumps"]),
+        (lambda x: torch.sign(x).bool() * x, ["jumps"]),
+        (lambda x: torch.maximum(torch.sign(x), x), ["a sign jumps"]),
+        (lambda x: torch.sign(x) * torch.sign(x), ["a sign jumps"]),
+        (lambda x: torch.where(torch.sign(x) > 0, x, 0.0), ["a sign jumps"]),
+        (lambda x: torch.sign(x) * 2, ["jumps in entry 0"]),
+        (lambda x: torch.sign(x) * (x + 1), ["jumps in entry 0"]),
         (lambda x: x.repeat(1, 500).sort(1)[0], ["sorting 2000 entries", "comparisons, more than"]),
         (lambda x: x.clamp(2.0, 1.0), ["clamp", "at least 2", "at most 1"]),
         (lambda x: torch.where(x > 1, x, 2 * x), ["where", "jumps in entry 0", "where(x > c, x, c)"]),

@@ -11,6 +11,7 @@ from pathlib import Path
 from affinelens.domain.domain import Domain
 from affinelens.domain.vnnlib.writer import vnnlib_text
 from affinelens.errors import AffineLensError
+from affinelens.files.given_path import given_path
 from affinelens.files.output_file import cannot_be_written
 from affinelens.short_text import counted
 
@@ -244,7 +245,7 @@ class Property:
         (assert (<= X_0 0.5))
         (assert (>= Y_0 2))
         """
-        file, text = Path(path), vnnlib_text(self)
+        file, text = given_path(path, "a property"), vnnlib_text(self)
         try:
             file.write_text(text, encoding="utf-8")
         except OSError as error:

@@ -19,6 +19,7 @@ from affinelens.domain.vnnlib.normal_form import Cases, Formula, joined
 from affinelens.domain.vnnlib.property import Constraint, Property
 from affinelens.domain.vnnlib.s_expressions import Form, Symbol, at_line, read_forms
 from affinelens.errors import AffineLensError
+from affinelens.files.given_path import given_path
 
 _LARGEST_TEXT = 64 * 2**20
 _MOST_VARIABLES = 1 << 24
@@ -63,7 +64,7 @@ def read_vnnlib(path: str | Path) -> Property:
     >>> prop, prop.cases[0].domain
     (Property(1 input, 1 output, 1 case), Box([0], [0.1]))
     """
-    file = Path(path)
+    file = given_path(path, "a property")
     try:
         return parse_vnnlib(_text(file))
     except AffineLensError as error:

@@ -13,6 +13,7 @@ from affinelens.engine.executors.context import Context, job_from_bytes, known_c
 from affinelens.engine.executors.message import Arrays, named, of_prefix, packed, unpacked
 from affinelens.engine.performing import perform
 from affinelens.errors import AffineLensError
+from affinelens.kernels.blas_threads import one_blas_thread
 from affinelens.restrict import RestrictedNetwork
 from affinelens.walk import Certificate, Chunk, Columns, Deposit, HandedTo, Job, Limits, Outcome, SharedPlace, Status
 
@@ -62,7 +63,8 @@ def run_job(
         most = shared[1] if shared is not None and deposit is not None else most
         found = _Found(deposit)
         try:
-            return _reply(_run(known, task, budget, most, parts, found), found)
+            with one_blas_thread():
+                return _reply(_run(known, task, budget, most, parts, found), found)
         except BaseException:
             found.discard()
             raise

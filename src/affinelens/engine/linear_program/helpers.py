@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import time
 from dataclasses import dataclass
+from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -111,16 +112,16 @@ class Pool:
 
 
 def main() -> None:
-    """What a helper process runs: search each parent it is sent, until the connection closes."""
-    connection = connection_from_helper()
+    """What a helper process runs: search each parent it is sent, until the connection closes or cannot be made."""
     try:
+        connection = connection_from_helper()
         network, frame, facets = pickle.loads(connection.recv_bytes())
         problem = Problem(network, frame)
         with np.errstate(all="ignore"):
             while True:
                 parent, search = connection.recv()
                 _search(connection, problem, parent, search, facets)
-    except (EOFError, OSError):
+    except (EOFError, OSError, AuthenticationError):
         return
 
 

@@ -163,7 +163,7 @@ def _why_not(regions: Regions, name: str, needed: Sequence[Check]) -> str | None
     failed = next((check.name for check in needed if check.finding is Finding.FAILED), None)
     if failed is not None:
         return f"not looked at, because {_WRONG[failed]}"
-    if name in _OF_FACETS and regions.outcome.table.facets is None:
+    if name in _OF_FACETS and not regions.outcome.has_facets:
         return "the run was made without facets"
     return None
 

@@ -14,7 +14,7 @@ from flint import fmpz
 
 from affinelens.arithmetic import UNIT_ROUNDOFF
 from affinelens.array_types import Bools, Floats, Indices
-from affinelens.engine import run
+from affinelens.engine import asked_again, run
 from affinelens.errors import AffineLensError
 from affinelens.measure.decision.decision_stage import Decision
 from affinelens.measure.geometry.volumes import relative_volumes, volumes
@@ -87,7 +87,7 @@ def class_cells(regions: Regions, decision: Decision) -> ClassCells:
     network, frame = decision.added_to(regions.network), regions.domain.frame
     is_complete = regions.outcome.certificate.complete
     selection = None if is_complete else Selection(regions.outcome, len(regions.network.stages))
-    outcome = run(Request(network, frame, vertices=True, selection=selection))
+    outcome = run(asked_again(Request(network, frame, vertices=True, selection=selection), regions.engine))
     origin = _places(regions, outcome)
     classes = outcome.pieces(np.array([network.choice_offsets[-1] - 1]))[:, 0].astype(np.int64)
     parts = Regions(network, regions.domain, _as_cells(regions, network, outcome, origin, classes), {})

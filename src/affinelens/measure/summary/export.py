@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +13,35 @@ from numpy.typing import NDArray
 from affinelens.errors import AffineLensError, MissingExtraError
 from affinelens.files.output_file import require_writable_file, written_whole_file
 from affinelens.measure.summary.quantities import flat_columns, require_columns
-from affinelens.regions import Regions
+from affinelens.regions import Regions, parts
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
 USUAL_COLUMNS = ("volume", "inradius", "facet_count", "jacobian_norm", "class", "border_distance")
+_BATCH_ROWS = 1 << 16
 _KINDS_OF_FILES = (".csv", ".parquet")
 
 
 def to_arrow(regions: Regions, columns: Sequence[str]) -> pyarrow.Table:
     """An Arrow table, with the given columns behind."""
+    import pyarrow
+
+    return pyarrow.concat_tables(_tables(regions, columns))
+
+
+def to_batches(regions: Regions, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+    """The same a run of regions at a time."""
+    require_columns(columns)
+    return (batch for table in _tables(regions, columns) for batch in table.to_batches(max_chunksize=_BATCH_ROWS))
+
+
+def _tables(regions: Regions, columns: Sequence[str]) -> Iterator[pyarrow.Table]:
+    return (_table(part, columns) for part in parts(regions))
+
+
+def _table(regions: Regions, columns: Sequence[str]) -> pyarrow.Table:
     from affinelens.regions.store.arrow_table import columns_to_table
 
     table = columns_to_table(regions.outcome.table, regions.domain)
@@ -39,12 +57,19 @@ def to_pandas(regions: Regions, columns: Sequence[str]) -> pandas.DataFrame:
         import pandas
     except ImportError:
         raise MissingExtraError.for_extra("pandas", "pandas", "to_pandas()") from None
-    shown: dict[str, Any] = {**_points(regions), _pattern_name(regions): list(regions.switching_patterns)}
-    if regions.outcome.table.facets is not None:
-        shown["facets"] = np.diff(regions.facet_offsets)
-    frame = pandas.DataFrame(shown | flat_columns(regions, columns))
+    frames = [_frame(part, columns) for part in parts(regions)]
+    frame = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
     frame.index.name = "region"
     return frame
+
+
+def _frame(regions: Regions, columns: Sequence[str]) -> pandas.DataFrame:
+    import pandas
+
+    shown: dict[str, Any] = {**_points(regions), _pattern_name(regions): list(regions.switching_patterns)}
+    if regions.outcome.has_facets:
+        shown["facets"] = np.diff(regions.facet_offsets)
+    return pandas.DataFrame(shown | flat_columns(regions, columns))
 
 
 def require_column_file(path: Path, names: Sequence[str]) -> None:
@@ -61,11 +86,23 @@ def write_columns(regions: Regions, names: Sequence[str], path: Path) -> None:
     import pyarrow.parquet
 
     require_column_file(path, names)
-    columns = {"region": np.arange(len(regions)), **_points(regions), **flat_columns(regions, names)}
-    table = pyarrow.table({name: np.ascontiguousarray(values) for name, values in columns.items()})
-    write = pyarrow.csv.write_csv if path.suffix.lower() == ".csv" else pyarrow.parquet.write_table
-    with written_whole_file(path) as file:
-        write(table, file)
+    tables = _flat_tables(regions, names)
+    kind = pyarrow.csv.CSVWriter if path.suffix.lower() == ".csv" else pyarrow.parquet.ParquetWriter
+    first = next(tables)
+    with written_whole_file(path) as file, kind(file, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+
+
+def _flat_tables(regions: Regions, names: Sequence[str]) -> Iterator[pyarrow.Table]:
+    """Each region's number, point and named columns."""
+    import pyarrow
+
+    start = 0
+    for part in parts(regions):
+        columns = {"region": np.arange(start, start + len(part)), **_points(part), **flat_columns(part, names)}
+        yield pyarrow.table({name: np.ascontiguousarray(values) for name, values in columns.items()})
+        start += len(part)
 
 
 def _points(regions: Regions) -> dict[str, NDArray[Any]]:

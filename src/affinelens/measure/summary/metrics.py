@@ -74,7 +74,7 @@ def metrics(regions: Regions) -> Metrics:
         return found
     if regions.network.output_size:
         found |= {f"lipschitz_{norm}": lipschitz_constant(regions, norm) for norm in ("l2", "linf")}
-    if regions.outcome.table.facets is not None:
+    if regions.outcome.has_facets:
         radii = quantity(regions, "inradius")
         found["facets_mean"] = float(quantity(regions, "facet_count").mean())
         found |= {"inradius_median": float(np.median(radii)), "inradius_max": float(radii.max())}
@@ -122,7 +122,7 @@ def _output_metrics(regions: Regions) -> Metrics:
     if filled.any():
         with np.errstate(over="ignore"):
             found["slope_mean"] = float(sizes[filled] @ norms[filled] / sizes.sum())
-    if regions.network.output_size > MOST_OUTPUTS or regions.outcome.table.facets is None:
+    if regions.network.output_size > MOST_OUTPUTS or not regions.outcome.has_facets:
         return found
     means = output_means(regions).tolist() if filled.any() else []
     for k, span in enumerate(output_ranges(regions, decide_all=False)):

@@ -21,7 +21,7 @@ from affinelens.measure.geometry.volumes import centroids, volume_errors, volume
 from affinelens.measure.maps.affine_maps import affine_maps
 from affinelens.measure.maps.slopes import slopes
 from affinelens.progress import doing
-from affinelens.regions import Regions, all_vertices, kept
+from affinelens.regions import Regions, all_vertices, kept, parts
 
 Array = NDArray[Any]
 Computed = dict[str, Array]
@@ -54,7 +54,8 @@ def quantity(regions: Regions, name: str) -> NDArray[Any]:
 @kept
 def _quantity(regions: Regions, name: str) -> NDArray[Any]:
     with doing(f"computing {name}"):
-        return _QUANTITIES[name][1](regions)
+        found = [_QUANTITIES[name][1](part) for part in parts(regions)]
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def flat_columns(regions: Regions, names: Collection[str]) -> Computed:

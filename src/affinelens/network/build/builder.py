@@ -28,11 +28,12 @@ from affinelens.network.build.shapes import (
     spread,
     without_batch,
 )
-from affinelens.network.canonical import AffineSum, Network, Stage
+from affinelens.network.canonical import Network
 from affinelens.network.composed_maps import Chain, Sum, add, chain
 from affinelens.network.convolution import Convolution
 from affinelens.network.linear_map import Dense, LinearMap, Scale, Select, Sparse, identity
 from affinelens.network.note import Note, NoteKind
+from affinelens.network.stage import AffineSum, Stage
 
 _ROOT_BITS = 256
 

@@ -14,7 +14,7 @@ from affinelens.array_types import Floats
 from affinelens.network.build import nonlinear
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.shapes import common_shape
-from affinelens.network.build.values import Comparison, RefusedError, Value, lifted
+from affinelens.network.build.values import Comparison, RefusedError, SignOf, Value, lifted
 
 # Coefficients of all entries together; more take too long to compare.
 _MOST_COEFFICIENTS = 2**22
@@ -26,6 +26,11 @@ Row = dict[tuple[int, int], Fraction]
 def compare(builder: GraphBuilder, left: Value, right: Value) -> Comparison:
     """``left > right``; a tie may go either way, since what is continuous does not tell."""
     return Comparison(builder.subtract(lifted(builder, left), lifted(builder, right)))
+
+
+def sign(builder: GraphBuilder, value: Value) -> SignOf:
+    """1 where a tensor is above 0, and -1 below."""
+    return SignOf(lifted(builder, value))
 
 
 def negation(builder: GraphBuilder, condition: Value) -> Comparison:

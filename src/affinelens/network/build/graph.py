@@ -23,7 +23,7 @@ _CURVED = _TAILS | {
 }  # fmt: skip
 _JUMPS = {
     "argmax", "argmin", "argsort", "ceil", "eq", "equal", "floor", "floordivide", "fmod", "frac", "hardmax",
-    "heaviside", "mod", "ne", "nonzero", "notequal", "remainder", "round", "sgn", "sign", "trunc",
+    "heaviside", "mod", "ne", "nonzero", "notequal", "remainder", "round", "trunc",
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from affinelens.network.build import nonlinear
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.comparison import choose_by
 from affinelens.network.build.shapes import Shape, common_shape, require_size
-from affinelens.network.build.values import Array, Comparison, Constant, RefusedError, Value, lifted
+from affinelens.network.build.values import Array, Comparison, Constant, RefusedError, SignOf, Value, lifted
 
 _TWO_FACTORS = (
     "both factors depend on the network's input; one of them must be a constant, or it is not piecewise affine"
@@ -27,8 +27,11 @@ _TWO_FACTORS = (
 
 
 def multiply(builder: GraphBuilder, left: Value, right: Value, name: str = "") -> Tensor:
-    """The product; a comparison is a factor of 1 where it holds and of 0 elsewhere."""
+    """The product; a comparison is a factor of 1 where it holds and of 0 elsewhere, a sign one of 1 and of -1."""
     for factor, other in ((left, right), (right, left)):
+        if isinstance(factor, SignOf):
+            taken = lifted(builder, other)
+            return choose_by(builder, Comparison(factor.lead), taken, nonlinear.negated(builder, taken), name)
         if isinstance(factor, Comparison):
             return choose_by(builder, factor, other, Constant(np.zeros(()), "0"), name)
     if isinstance(right, Constant):
@@ -80,7 +83,7 @@ def choose(builder: GraphBuilder, condition: Value, first: Value, second: Value,
     """The entries of ``first`` where the condition holds, and elsewhere those of ``second``."""
     if isinstance(condition, Comparison):
         return choose_by(builder, condition, first, second, name)
-    if isinstance(condition, Tensor):
+    if not isinstance(condition, Constant):
         raise RefusedError("the condition depends on the network's input; it must be a constant")
     chosen = condition.bounds()
     return builder.add(
@@ -90,7 +93,7 @@ def choose(builder: GraphBuilder, condition: Value, first: Value, second: Value,
 
 def extremum(builder: GraphBuilder, values: Sequence[Value], name: str, *, largest: bool) -> Tensor:
     """The largest or smallest of the values, entry by entry; one tensor and constants is a clipping."""
-    tensors = [value for value in values if isinstance(value, Tensor)]
+    tensors = [lifted(builder, value) for value in values if not isinstance(value, Constant)]
     if len(tensors) > 1:
         combine = nonlinear.maximum if largest else nonlinear.minimum
         return combine(builder, [lifted(builder, value) for value in values], name)
@@ -101,7 +104,7 @@ def extremum(builder: GraphBuilder, values: Sequence[Value], name: str, *, large
             common_shape(bound.shape, constant.shape)
             bound = (np.maximum if largest else np.minimum)(bound, constant.bounds())
     low, high = (bound, -none) if largest else (-none, bound)
-    return nonlinear.clip(builder, lifted(builder, tensors[0]), low, high, name)
+    return nonlinear.clip(builder, tensors[0], low, high, name)
 
 
 def clamp(builder: GraphBuilder, value: Value, low: Value | None, high: Value | None, name: str) -> Tensor:
@@ -127,9 +130,9 @@ def rearranged(builder: GraphBuilder, value: Value, move: Callable[[Array], Arra
 def reshaped(builder: GraphBuilder, value: Value, shape: Shape) -> Value:
     if isinstance(value, Comparison):
         return Comparison(builder.reshape(value.lead, shape))
-    if isinstance(value, Tensor):
-        return builder.reshape(value, shape)
-    return Constant(value.values.reshape(shape), value.name)
+    if isinstance(value, Constant):
+        return Constant(value.values.reshape(shape), value.name)
+    return builder.reshape(lifted(builder, value), shape)
 
 
 def padded(builder: GraphBuilder, value: Value, widths: Sequence[tuple[int, int]], mode: str, fill: float) -> Value:

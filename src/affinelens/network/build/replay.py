@@ -16,7 +16,7 @@ from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError, Option
 from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.graph import Node, is_curved, jumps
-from affinelens.network.build.values import Comparison, Constant, RefusedError, Value, lifted
+from affinelens.network.build.values import Comparison, Constant, RefusedError, SignOf, Value, lifted
 from affinelens.network.note import cut_off
 
 Key = TypeVar("Key", bound=Hashable)
@@ -52,13 +52,15 @@ class Replay(Generic[Key]):
         """The advice to end the model before a node, where something is before it."""
         for key in node.inputs:
             value = self._values.get(key)
-            if key != self._input and holds_tensor(value) and not isinstance(value, Comparison):
+            if key != self._input and holds_tensor(value) and not isinstance(value, Comparison | SignOf):
                 return "; ", Option("until", str(key)), " cuts the model before it"
         return ()
 
 
 def holds_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor | Comparison) or (isinstance(value, tuple | list) and any(map(holds_tensor, value)))
+    return isinstance(value, Tensor | Comparison | SignOf) or (
+        isinstance(value, tuple | list) and any(map(holds_tensor, value))
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,13 +55,26 @@ class Comparison:
         return self.lead.shape
 
 
-Value = Tensor | Constant | Comparison
+@dataclass(frozen=True, eq=False)
+class SignOf:
+    """The sign of a tensor that depends on the network's input: it jumps, but may be a factor of what is 0 there."""
+
+    lead: Tensor
+
+    @property
+    def shape(self) -> Shape:
+        return self.lead.shape
+
+
+Value = Tensor | Constant | Comparison | SignOf
 
 
 def lifted(builder: GraphBuilder, value: Value) -> Tensor:
     """A value as a tensor."""
     if isinstance(value, Comparison):
         raise RefusedError("a comparison jumps between true and false; it is read in where() and as a factor alone")
+    if isinstance(value, SignOf):
+        raise RefusedError("a sign jumps from -1 to 1; it is read as a factor alone, as in h * sign(h)")
     return value if isinstance(value, Tensor) else builder.constant(value.numbers())
 
 

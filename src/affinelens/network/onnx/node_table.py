@@ -11,7 +11,7 @@ from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.network.build import nonlinear, operators, ordering, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
-from affinelens.network.build.comparison import compare, negation
+from affinelens.network.build.comparison import compare, negation, sign
 from affinelens.network.build.replay import Operator, Operators, always, does, name, numbers, tensor, value
 from affinelens.network.build.shapes import checked_axis
 from affinelens.network.build.values import Comparison, Constant, RefusedError, Value
@@ -223,6 +223,7 @@ OPERATORS = Operators(
         "ReduceSum": _reduction(GraphBuilder.sum_over),
         "Relu": does(nonlinear.rectify, tensor(0), _ZERO, name),
         "Resize": images.resize,
+        "Sign": does(sign, value(0)),
         "Shrink": does(nonlinear.shrink, tensor(0), number("lambd", 0.5), number("bias", 0.0), name),
         "Sub": does(GraphBuilder.subtract, tensor(0), tensor(1)),
         "Sum": does(GraphBuilder.add_all, NodeCall.tensors),

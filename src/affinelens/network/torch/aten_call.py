@@ -19,7 +19,7 @@ from affinelens.network.build.builder import GraphBuilder, Tensor
 from affinelens.network.build.positions import Positions
 from affinelens.network.build.replay import Call, Operator, Replay, holds_tensor
 from affinelens.network.build.shapes import Shape, require_size
-from affinelens.network.build.values import Comparison, Constant, RefusedError, Value, lifted
+from affinelens.network.build.values import Comparison, Constant, RefusedError, SignOf, Value, lifted
 from affinelens.network.linear_map import Sparse
 from affinelens.network.note import evaluated
 from affinelens.network.torch.exported_node import ExportedNode
@@ -53,7 +53,7 @@ class AtenReplay(Replay[Node]):
         """An argument of an operation: a node's value, the first where it has several, or a number in the graph."""
         value = self.resolved(source)
         value = value[0] if isinstance(value, tuple | list) else value
-        if isinstance(value, Tensor | Comparison):
+        if isinstance(value, Tensor | Comparison | SignOf):
             return value
         return constant(value, reader, self._names.get(source, source.name) if isinstance(source, Node) else "")
 
@@ -179,7 +179,7 @@ class AtenCall(Call):
         """The positions of a tensor's entries, in a type that the operator takes; what holds no entries stays."""
         if isinstance(leaf, torch.Tensor):
             leaf = constant(leaf, self.node)
-        if not isinstance(leaf, Tensor | Constant | Comparison):
+        if not isinstance(leaf, Tensor | Constant | Comparison | SignOf):
             return leaf
         counted = torch.from_numpy(positions.of(leaf))
         short = self.node.result.dtype == torch.float32 and positions.count < _COUNTED_BY_FLOAT32

@@ -13,7 +13,7 @@ from affinelens.array_types import Floats
 from affinelens.errors import AffineLensError
 from affinelens.network.build import nonlinear, operators, ordering, windows
 from affinelens.network.build.builder import GraphBuilder, Tensor
-from affinelens.network.build.comparison import compare, negation
+from affinelens.network.build.comparison import compare, negation, sign
 from affinelens.network.build.replay import Operator, Operators, always, does, first_of, name, numbers, tensor, value
 from affinelens.network.build.scattering import scattered
 from affinelens.network.build.values import Comparison, RefusedError
@@ -350,6 +350,7 @@ _TABLE: dict[str, Operator] = {
     **_each("ge gt", does(compare, value("self"), value("other"))),
     **_each("le lt", does(compare, value("other"), value("self"))),
     **_each("bitwise_not logical_not", does(negation, value("self"))),
+    **_each("sgn sign", does(sign, value("self"))),
     **_each("isinf isnan zero zeros_like", _nothing),
     **_each("kthvalue median msort nanmedian sort topk", _ranked),
     **_each("index_add scatter_add", _added),

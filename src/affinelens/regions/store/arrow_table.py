@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -11,19 +11,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from affinelens.array_types import Patterns
+from affinelens.array_types import Floats, Patterns
 from affinelens.domain import Domain, Frame
 from affinelens.errors import AffineLensError
 from affinelens.network import Network
-from affinelens.regions.store.pattern_bits import bits_for, bytes_for, packed, unpacked
+from affinelens.regions.store.pattern_bits import PATTERN_BITS, bits_for, bytes_for, packed, unpacked
 from affinelens.restrict import SwitchingChoices
 from affinelens.walk import Columns, Facets, Hyperplanes, Vertices
 
 _SLACK = 2.0**-20
 _FRACTION = re.compile(r"-?\d{1,4000}(/0*[1-9]\d{0,4000})?")
-
-
-PATTERN_BITS = "pattern_bits"
 
 
 def columns_to_table(columns: Columns, domain: Domain, *, bits: int | None = None) -> pa.Table:
@@ -62,20 +59,62 @@ def columns_from_table(
     table: pa.Table, network: Network, domain: Domain, switching: SwitchingChoices | None = None
 ) -> Columns:
     """The columns, each checked for type, shape and range."""
-    frame = domain.frame
-    name = "point" if frame.is_plain and not domain.has_own_coordinates else "coordinates"
+    patterns = patterns_from_table(table, network, switching)
+    points = points_from_table(table, domain)
+    return Columns(patterns, points, *geometry_from_table(table, network, domain))
+
+
+def point_column(domain: Domain) -> str:
+    """The column that points are read from."""
+    return "point" if domain.frame.is_plain and not domain.has_own_coordinates else "coordinates"
+
+
+def points_from_table(table: pa.Table, domain: Domain) -> Floats:
+    """Interior points, in the frame's coordinates."""
+    points: Floats = _matrix(table, point_column(domain), domain.frame.dim, np.dtype(np.float64))
+    if not _inside(points, domain.frame):
+        raise _no_run_has("values")
+    return points
+
+
+def pattern_column(names: Iterable[str]) -> str:
+    """Of a file's columns, the one that patterns are read from."""
+    return PATTERN_BITS if PATTERN_BITS in names else "pattern"
+
+
+def patterns_from_table(table: pa.Table, network: Network, switching: SwitchingChoices | None) -> Patterns:
+    """Patterns, of all choices or of those that switch."""
     pieces = network.choice_pieces if switching is None else network.choice_pieces[switching.choices]
     patterns = _patterns(table, network, len(pieces))
-    points = _matrix(table, name, frame.dim, np.dtype(np.float64))
-    if not (_inside(points, frame) and np.all(patterns < pieces)):
-        raise AffineLensError("its table holds values that no run has")
-    return Columns(
-        patterns,
-        points,
-        _exact_points(table, frame.dim),
-        _facets(table, len(Hyperplanes(network, frame))),
-        _vertices(table, frame),
-    )
+    if not np.all(patterns < pieces):
+        raise _no_run_has("values")
+    return patterns
+
+
+def pattern_bytes_from_table(
+    table: pa.Table, network: Network, switching: SwitchingChoices | None
+) -> NDArray[np.uint8]:
+    """Patterns as :func:`packed` has them, a row each; what no run has is not found out."""
+    choices = int(network.choice_offsets[-1]) if switching is None else len(switching.choices)
+    if PATTERN_BITS not in table.column_names:
+        return packed(_patterns(table, network, choices), bits_for(network))
+    return _packed_matrix(table, PATTERN_BITS, bytes_for(choices, bits_for(network)), np.dtype(np.uint8))
+
+
+GEOMETRY = ("exact_coordinates", "facets", "facet_signs", "vertices", "vertex_facets")
+
+
+def geometry_from_table(
+    table: pa.Table, network: Network, domain: Domain
+) -> tuple[dict[int, tuple[Fraction, ...]], Facets | None, Vertices | None]:
+    """Exact points, facets and vertices."""
+    frame = domain.frame
+    facets = _facets(table, len(Hyperplanes(network, frame))) if "facets" in table.column_names else None
+    return _exact_points(table, frame.dim), facets, _vertices(table, frame)
+
+
+def _no_run_has(what: str) -> AffineLensError:
+    return AffineLensError(f"its table holds {what} that no run has")
 
 
 def _inside(points: NDArray[np.float64], frame: Frame) -> bool:
@@ -84,9 +123,7 @@ def _inside(points: NDArray[np.float64], frame: Frame) -> bool:
     return bool(np.all((points >= frame.lower - slack) & (points <= frame.upper + slack)))
 
 
-def _facets(table: pa.Table, hyperplanes: int) -> Facets | None:
-    if "facets" not in table.column_names:
-        return None
+def _facets(table: pa.Table, hyperplanes: int) -> Facets:
     numbers, offsets = _ragged(table, "facets", np.dtype(np.int64))
     signs, sign_offsets = _ragged(table, "facet_signs", np.dtype(np.int8))
     fits = (
@@ -95,7 +132,7 @@ def _facets(table: pa.Table, hyperplanes: int) -> Facets | None:
         and np.all(np.abs(signs) == 1)
     )
     if not fits:
-        raise AffineLensError("its table holds facets that no run has")
+        raise _no_run_has("facets")
     return Facets(numbers, signs, offsets)
 
 
@@ -110,7 +147,7 @@ def _vertices(table: pa.Table, frame: Frame) -> Vertices | None:
     rows = _inner_matrix(points.flatten(), "vertices", frame.dim, np.dtype(np.float64))
     bits = _inner_matrix(inner, "vertex_facets", words, np.dtype(np.uint64))
     if not (np.array_equal(lengths, _lengths(tight)) and _inside(rows, frame)):
-        raise AffineLensError("its table holds vertices that no run has")
+        raise _no_run_has("vertices")
     return Vertices(rows, bits, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
 
@@ -176,10 +213,10 @@ def _ragged(table: pa.Table, name: str, kind: np.dtype[Any]) -> tuple[NDArray[An
 
 
 def _exact_points(table: pa.Table, dimension: int) -> dict[int, tuple[Fraction, ...]]:
+    column = _column(table, "exact_coordinates", _is_list)
+    rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
     found = {}
-    for index, texts in enumerate(_column(table, "exact_coordinates", _is_list).to_pylist()):
-        if texts is None:
-            continue
+    for index, texts in zip(rows.tolist(), column.take(pa.array(rows)).to_pylist(), strict=True):
         if len(texts) != dimension or not all(isinstance(t, str) and _FRACTION.fullmatch(t) for t in texts):
             raise AffineLensError("its exact points are not fractions")
         found[index] = tuple(Fraction(text) for text in texts)

@@ -17,6 +17,7 @@ from affinelens.regions.store.manifest import MANIFEST, is_run
 from affinelens.regions.store.run_data import SavedRun, nothing_more
 from affinelens.regions.store.run_reader import read_run
 from affinelens.regions.store.run_writer import RunWriter
+from affinelens.regions.store.stored_regions import StoredRegions
 from affinelens.walk import Columns, Limits, Outcome, Request, Status
 
 
@@ -81,12 +82,16 @@ def _lock(path: Path) -> Lock:
 
 
 def _read_later(path: Path, found: SavedRun) -> SavedRun:
-    """With columns that are read when they are first looked at."""
+    """With columns that are read when they are first looked at or, if they are many, where they are looked at."""
 
     def columns() -> Columns:
         return read_run(path).outcome.table
 
-    return replace(found, outcome=replace(found.outcome, columns=columns))
+    outcome, asked = found.outcome, found.asked
+    if not asked.regions or not StoredRegions.suits(path, found.shards):
+        return replace(found, outcome=replace(outcome, columns=columns))
+    stored = StoredRegions(path, found.shards, outcome.chunks, asked, outcome.switching)
+    return replace(found, outcome=replace(outcome, columns=stored))
 
 
 def _together(request: Request, earlier: Outcome) -> ProgressFunction | None:

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from affinelens.array_types import Patterns
 from affinelens.network import Network
 
+# The column of files that has patterns like this.
+PATTERN_BITS = "pattern_bits"
+
 
 def bits_for(network: Network) -> int:
     """How many bits a choice takes: one, unless some choice of the network has more than two pieces."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -65,7 +65,7 @@ def how_far(
         "certificate": outcome.certificate.to_json(),
         "patterns_of": "all choices" if outcome.switching is None else "switching choices",
         "restricted_sha256": restricted_sha256,
-        "shards": [{"file": shard.file, "rows": shard.rows, "sha256": shard.sha256} for shard in shards],
+        "shards": [asdict(shard) for shard in shards],
         "chunks": [[list(chunk.place), chunk.number, chunk.regions, *chunk.made] for chunk in outcome.chunks],
         "open_work": None if jobs is None else [job.to_json() for job in jobs],
     }

@@ -22,21 +22,22 @@ from affinelens.regions.store.shards import ShardWriter
 from affinelens.regions.store.switching_file import write_switching
 from affinelens.walk import Chunk, Status
 
+# Regions are written, and later read, so many at a time.
+_CHUNK_ROWS = 1 << 16
+
 
 def save(regions: Regions, path: Path, *, overwrite: bool = False) -> Path:
     """Write a run directory. A walk that was stopped cannot go on from it: in memory it is not known where it stood."""
     require_writable(path, overwrite=overwrite)
-    outcome, table = regions.outcome, regions.outcome.table
-    asked = Asked(
-        regions.network, regions.domain, regions.options, True, table.facets is not None, table.vertices is not None
-    )
+    outcome = regions.outcome
+    asked = Asked(regions.network, regions.domain, regions.options, True, outcome.has_facets, outcome.has_vertices)
     with ExitStack() as held:
         if is_run(path):
             held.callback(Lock(path).release)
         folder = held.enter_context(written_whole(path))
         writer = ShardWriter(folder, asked)
-        rows = shards.SHARD_ROWS
-        parts = (table[start : start + rows] for start in range(0, len(table), rows))
+        rows = min(_CHUNK_ROWS, shards.SHARD_ROWS)
+        parts = (outcome.taken(slice(start, min(start + rows, len(regions)))) for start in range(0, len(regions), rows))
         chunks = tuple(Chunk((), number, len(part), writer.write(part)) for number, part in enumerate(parts))
         writer.close()
         write_network(folder, asked)

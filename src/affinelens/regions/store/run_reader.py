@@ -21,6 +21,7 @@ from affinelens.regions.store.manifest import MANIFEST, PREVIOUS, is_run, read_m
 from affinelens.regions.store.restricted_file import read_restricted
 from affinelens.regions.store.run_data import SavedRun
 from affinelens.regions.store.shards import WHOLE_SHARD, RowGroup, Shard, read_chunks, stored_columns
+from affinelens.regions.store.stored_regions import StoredRegions
 from affinelens.regions.store.switching_file import SWITCHING, read_switching, same_switching
 from affinelens.restrict import SwitchingChoices
 from affinelens.walk import WHOLE_DOMAIN, Certificate, Chunk, Job, Limits, Outcome, Status, in_order
@@ -70,6 +71,9 @@ def _read(folder: Path, name: str, *, columns: bool) -> SavedRun:
         chunks = [_chunk(entry) for entry in data["chunks"]]
     switching = read_switching(folder, network) if has_switching else None
     outcome = _outcome(data, asked, chunks, switching)
+    if columns and StoredRegions.suits(folder, shards):
+        stored = StoredRegions(folder, shards, outcome.chunks, asked, switching)
+        return SavedRun(asked, replace(outcome, columns=stored), shards)
     if columns:
         table = read_chunks(folder, shards, outcome.chunks, asked, switching)
         return SavedRun(asked, replace(outcome, columns=table), shards)
@@ -141,7 +145,7 @@ def _certificate(data: Mapping[str, Any]) -> Certificate:
 
 
 def _shard(data: Mapping[str, Any], rows: str) -> Shard:
-    return Shard(str(data["file"]), _whole(data[rows]), str(data["sha256"]))
+    return Shard(str(data["file"]), _whole(data[rows]), str(data["sha256"]), data.get("checks_pages", False) is True)
 
 
 def _chunk(data: Any) -> Chunk:

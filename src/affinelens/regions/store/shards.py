@@ -13,6 +13,7 @@ from affinelens.errors import AffineLensError
 from affinelens.files.durable import sync_file
 from affinelens.files.saved_directory import plain_file_inside
 from affinelens.regions.store.asked import Asked
+from affinelens.regions.store.constant_bits import ConstantBits
 from affinelens.regions.store.pattern_bits import bits_for
 from affinelens.restrict import SwitchingChoices
 from affinelens.walk import Chunk, Columns
@@ -46,6 +47,8 @@ class Shard:
     file: str
     rows: int
     sha256: str
+    # Whether damage is noticed where it is read, so that the whole need not be read for that.
+    checks_pages: bool = False
 
     def require_whole(self, folder: Path) -> Path:
         """The file, which must be what it was."""
@@ -74,6 +77,7 @@ class ShardWriter:
         self._stream: pyarrow.OSFile | None = None
         self._writer: pyarrow.parquet.ParquetWriter | None = None
         self._rows = self._bytes = self._groups = 0
+        self._constant: list[ConstantBits] = []
 
     def write(self, columns: Columns) -> RowGroup:
         """Write a chunk."""
@@ -86,6 +90,7 @@ class ShardWriter:
             self._writer = self._opened(table.schema)
         self._writer.write_table(table, row_group_size=max(len(table), 1))
         place = RowGroup(self._number, self._groups)
+        self._constant.append(ConstantBits.of(table))
         self._rows += len(table)
         self._bytes += table.nbytes
         self._groups += 1
@@ -106,18 +111,23 @@ class ShardWriter:
         self._stream = pa.OSFile(str(self._file), "wb")
         self._number = len(self.shards)
         self.shards.append(Shard(self._file.name, 0, ""))
-        return pq.ParquetWriter(self._stream, schema, compression="zstd", use_dictionary=False, write_statistics=False)
+        return pq.ParquetWriter(
+            self._stream, schema, compression="zstd", use_dictionary=False, write_statistics=False,
+            write_page_checksum=True, column_encoding=encodings(schema),
+        )  # fmt: skip
 
     def close(self) -> None:
         """Finish the file that is written to, if any: from here on it is on the disk."""
         if self._writer is None or self._file is None or self._stream is None:
             return
+        self._writer.add_key_value_metadata(ConstantBits.to_metadata(self._constant))
         self._writer.close()
         self._stream.close()
         sync_file(self._file)
-        self.shards[self._number] = Shard(self._file.name, self._rows, sha256(self._file))
+        self.shards[self._number] = Shard(self._file.name, self._rows, sha256(self._file), checks_pages=True)
         self._writer = self._file = self._stream = None
         self._rows = self._bytes = self._groups = 0
+        self._constant = []
 
     def discard(self) -> None:
         """Give up the file that is written to, if any."""
@@ -130,6 +140,15 @@ class ShardWriter:
             with suppress(OSError):
                 self._file.unlink(missing_ok=True)
         self._writer = self._file = self._stream = None
+
+
+def encodings(schema: pyarrow.Schema) -> dict[str, str]:
+    """How columns are written that are not written plainly: of coordinates, bytes of the same weight together.
+
+    That is smaller by a tenth, and read several times faster.
+    """
+    names = (("point", 1), ("coordinates", 1), ("vertices", 2))
+    return {name + ".list.element" * depth: "BYTE_STREAM_SPLIT" for name, depth in names if name in schema.names}
 
 
 def _free_names(taken: set[str]) -> Iterator[str]:
@@ -183,12 +202,18 @@ def _read_shard(file: Path, asked: Asked, switching: SwitchingChoices | None) ->
     from affinelens.regions.store.arrow_table import columns_from_table
 
     with pq.ParquetFile(file) as parquet:
-        groups: list[Any] = [parquet.metadata.row_group(i) for i in range(parquet.metadata.num_row_groups)]
-        unpacked = sum(group.total_byte_size for group in groups)
-        if unpacked > max(_SMALL_ENOUGH, _LARGEST_RATIO * file.stat().st_size):
-            raise AffineLensError(f"{file.name} would unpack to {unpacked} bytes, far more than it holds")
+        rows = rows_of_groups(parquet, file)
         table = parquet.read()
-    return columns_from_table(table, asked.network, asked.domain, switching), [group.num_rows for group in groups]
+    return columns_from_table(table, asked.network, asked.domain, switching), rows
+
+
+def rows_of_groups(parquet: pyarrow.parquet.ParquetFile, file: Path) -> list[int]:
+    """How many rows are in each of a file's row groups; one that would fill the memory when it is read is refused."""
+    groups: list[Any] = [parquet.metadata.row_group(i) for i in range(parquet.metadata.num_row_groups)]
+    unpacked = sum(group.total_byte_size for group in groups)
+    if unpacked > max(_SMALL_ENOUGH, _LARGEST_RATIO * file.stat().st_size):
+        raise AffineLensError(f"{file.name} would unpack to {unpacked} bytes, far more than it holds")
+    return [group.num_rows for group in groups]
 
 
 def stored_columns(file: Path) -> set[str]:

@@ -109,10 +109,13 @@ def _own_names() -> Iterator[str]:
 def told_shards(folder: Path, kept: dict[str, Any], regions: Sequence[int]) -> tuple[list[Shard], list[RowGroup]]:
     """The shards that a reply tells of, and where the regions of each write are, if all are there as it says.
 
-    Their hashes are looked at whenever the run is read.
+    Damage to them is noticed whenever they are read.
     """
     try:
-        shards = [Shard(str(entry["file"]), int(entry["rows"]), str(entry["sha256"])) for entry in kept["shards"]]
+        shards = [
+            Shard(str(entry["file"]), int(entry["rows"]), str(entry["sha256"]), checks_pages=True)
+            for entry in kept["shards"]
+        ]
         sizes = [int(entry["bytes"]) for entry in kept["shards"]]
         groups = [RowGroup(int(shard), int(group)) for shard, group in kept["groups"]]
         rows = [int(count) for count in kept["rows"]]

@@ -28,6 +28,7 @@ from affinelens.regions.store.run_writer import RunWriter
 from affinelens.walk import Columns, HandedTo, Limits, Outcome, Request
 from support.brute_force import Layer
 from support.degenerate_networks import slivers
+from support.interrupts import INTERRUPTS
 from support.networks import compiled, evaluate, patterns
 from support.random_networks import random_layers
 
@@ -341,12 +342,8 @@ def test_a_count_just_above_its_limit_is_incomplete(engine: str) -> None:
 # ---------------------------------------------------------------------- interruptions and progress
 
 
-def interrupt_from_another_thread() -> None:
-    threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
-
-
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("interrupt", [lambda: signal.raise_signal(signal.SIGINT), interrupt_from_another_thread])
+@pytest.mark.parametrize("interrupt", INTERRUPTS)
 def test_ctrl_c_keeps_what_was_found(workers: int, interrupt: Callable[[], None]) -> None:
     before = signal.getsignal(signal.SIGINT)
     seen: list[al.Progress] = []

@@ -18,15 +18,17 @@ from affinelens.kernels.lanes import LANES, largest, load, store
 
 # A vertex that may be off by more than this is computed again from its hyperplanes at once. Only speed depends on it.
 _TOO_FAR_OFF = 1e-1
-# Below this an inverse would overflow; nothing is then assumed about where an edge is cut.
+# Below this an inverse would overflow; error bounds then assume nothing about where an edge is cut, which is found from
+# enlarged values.
 _SMALLEST_DROP = 1e-290
+_ENLARGING = 2.0**200
 
 
 @inlined
 def share_of_edge(p_value: float, q_value: float) -> tuple[float, float]:
     """How far from p to q a row vanishes that is positive at p and negative at q, and the inverse of its drop.
 
-    If that cannot be computed, the middle is as good as any point, with an infinite inverse.
+    If the inverse would overflow, it is infinite; if values do, the middle is as good as any point.
     """
     p_value = max(p_value, 0.0)
     drop = p_value - min(q_value, 0.0)
@@ -35,6 +37,8 @@ def share_of_edge(p_value: float, q_value: float) -> tuple[float, float]:
         share = p_value * steepness
         if share <= 1.0 + 2.0**-50:  # false for values that overflow
             return share, steepness
+    elif drop > 0.0:
+        return (p_value * _ENLARGING) / (drop * _ENLARGING), np.inf
     return 0.5, np.inf
 
 
