@@ -34,7 +34,7 @@ def short_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def network() -> al.Network:
-    return al.network(random_layers([3, 40, 40, 2], 1))
+    return al.network(random_layers([3, 56, 56, 2], 1))
 
 
 @pytest.fixture(scope="module")
@@ -154,14 +154,14 @@ def test_a_shard_that_is_not_there_is_sent_for_again(
     gone = []
 
     def removing(folder: Path, kept: dict[str, Any], regions: Any) -> Any:
-        if len(gone) < 2:
+        if not gone:
             gone.append(kept["shards"][0]["file"])
             (folder / gone[-1]).unlink()
         return told_shards(folder, kept, regions)
 
     monkeypatch.setattr(run_writer, "told_shards", removing)
     require_same(walked_on_threads(network, tmp_path / "run"), alone)
-    assert len(gone) == 2
+    assert len(gone) == 1
     require_same(al.load(tmp_path / "run"), alone)
 
 
