@@ -135,6 +135,7 @@ class Walk:
             if self._asked.progress is not None and now - reported >= _REPORT_EVERY:
                 reported = now
                 self._asked.progress(self._progress(now - started))
+                self._hurry_all()  # so that the next report is of what was found until then
             if self._asked.sink is not None and now - self._last_checkpoint >= self._limits.checkpoint_every:
                 self._begin_snapshot()
 
@@ -162,9 +163,13 @@ class Walk:
         with self._lock:
             self._error = self._error or error
             self._stop = True
+            self._hurry_all()
+            self._lock.notify_all()
+
+    def _hurry_all(self) -> None:
+        with self._lock:
             for bench in self._busy:
                 bench.hurry()
-            self._lock.notify_all()
 
     # ------------------------------------------------------------------ workers
 
@@ -324,8 +329,7 @@ class Walk:
             idle = [bench for bench in self._benches if bench not in self._busy]
             chunks = [chunk for bench in idle for chunk in self._chunks[bench]]
             self._snapshot = _Snapshot(set(self._busy), list(self._queue), self._findings(idle), chunks)
-            for bench in self._busy:
-                bench.hurry()
+            self._hurry_all()
 
     def _add_to_snapshot(self, bench: Bench, way: Way | None) -> None:
         """Say what a worker has still to do, if it was asked; the last to do so has the checkpoint written.
