@@ -8,7 +8,7 @@ import numpy as np
 
 from affinelens.engine.vertex.kernels.error_bounds import crossing_error
 from affinelens.engine.vertex.kernels.integer_vertices import cross_integers
-from affinelens.engine.vertex.kernels.row_values import value_along
+from affinelens.engine.vertex.kernels.row_values import value_along, value_at
 from affinelens.engine.vertex.kernels.vertex_refinement import refresh
 from affinelens.engine.vertex.layout.program_records import Program
 from affinelens.engine.vertex.layout.state import Arena, Rows, State
@@ -18,9 +18,9 @@ from affinelens.kernels.lanes import LANES, largest, load, store
 
 # A vertex that may be off by more than this is computed again from its hyperplanes at once. Only speed depends on it.
 _TOO_FAR_OFF = 1e-1
-# Below this an inverse would overflow; error bounds then assume nothing about where an edge is cut, which is found from
-# enlarged values.
+# Below this an inverse would overflow; nothing is then assumed about where an edge is cut.
 _SMALLEST_DROP = 1e-290
+# What makes values below that large enough to be divided.
 _ENLARGING = 2.0**200
 
 
@@ -28,7 +28,7 @@ _ENLARGING = 2.0**200
 def share_of_edge(p_value: float, q_value: float) -> tuple[float, float]:
     """How far from p to q a row vanishes that is positive at p and negative at q, and the inverse of its drop.
 
-    If the inverse would overflow, it is infinite; if values do, the middle is as good as any point.
+    If that cannot be computed, the middle is as good as any point, with an infinite inverse.
     """
     p_value = max(p_value, 0.0)
     drop = p_value - min(q_value, 0.0)
@@ -37,8 +37,6 @@ def share_of_edge(p_value: float, q_value: float) -> tuple[float, float]:
         share = p_value * steepness
         if share <= 1.0 + 2.0**-50:  # false for values that overflow
             return share, steepness
-    elif drop > 0.0:
-        return (p_value * _ENLARGING) / (drop * _ENLARGING), np.inf
     return 0.5, np.inf
 
 
@@ -91,7 +89,23 @@ def cross(program: Program, state: State, first: Any, place: int, p: int, q: int
             x[to, k] = 0.0
         arena.off[to] = 0.0
     elif off > _TOO_FAR_OFF:
+        if steepness == np.inf:
+            _cross_again(arena, row, place, p, q, to, lanes, d)
         refresh(arena, rows, slots, to, words, lanes, d)
+
+
+@kernel
+def _cross_again(arena: Arena, row: Any, place: int, p: int, q: int, to: int, lanes: int, d: int) -> None:
+    """Put a vertex where float64 says it is, on an edge at whose ends values are too small to be inverted.
+
+    The bound on its error is as large as it was.
+    """
+    x = arena.x
+    p_value = max(value_at(row, place, x, p, lanes), 0.0) * _ENLARGING
+    drop = p_value - min(value_at(row, place, x, q, lanes), 0.0) * _ENLARGING
+    if drop > 0.0 and drop < np.inf:
+        for k in range(d):
+            x[to, k] = x[p, k] + (x[q, k] - x[p, k]) * (p_value / drop)
 
 
 @kernel
