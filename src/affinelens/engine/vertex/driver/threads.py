@@ -348,6 +348,7 @@ class Walk:
             self._snapshot = None
             self._last_checkpoint = time.monotonic()
             self._writer.submit(self._write_checkpoint, snapshot)
+            self._hurry_all()  # who was asked to give meanwhile has not yet
             self._lock.notify_all()
 
     def _write_checkpoint(self, snapshot: _Snapshot) -> None:
